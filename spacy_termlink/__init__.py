@@ -1,0 +1,3 @@
+"""spacy-termlink: trained concept linking for spaCy."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""Batches of notes in, annotations out."""

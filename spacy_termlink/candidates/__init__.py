@@ -1,0 +1,1 @@
+"""Recall methods behind one protocol."""

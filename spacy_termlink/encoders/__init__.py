@@ -1,0 +1,1 @@
+"""Encoders: texts to unit-norm embeddings."""

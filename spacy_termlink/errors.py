@@ -1,0 +1,55 @@
+"""Every message the package raises, one code each: what went wrong, the value found, what to do.
+
+Codes by rank: TL0 files, TL1 terminology, TL2 text and lexical, TL3 encoders, TL4 training,
+TL5 candidates and KB, TL6 rerank, TL7 pipeline, TL8 annotate, TL9 evaluation and command line.
+"""
+
+from typing import Any
+
+
+class TermlinkError(ValueError):
+    """Bad input, with one clear line. The command line prints it and exits with code 2.
+
+    code (str): The message's code, as "TL001".
+    """
+
+    def __init__(self, code: str, **values: Any) -> None:
+        self.code = code
+        self.values = values
+        super().__init__(f"[{code}] {MESSAGES[code].format(**values)}")
+
+    def __reduce__(self) -> tuple:
+        # worker processes send errors back: rebuild from the code and the values, not from the text
+        return _rebuild, (type(self), self.code, self.values)
+
+
+class MissingExtraError(TermlinkError, ImportError):
+    """An optional library is missing; the message names the extra that installs it."""
+
+
+def _rebuild(cls: type, code: str, values: dict) -> TermlinkError:
+    return cls(code, **values)
+
+
+MESSAGES = {
+    # files
+    "TL001": "No such file or folder: {path}.",
+    "TL002": "{path} exists already; pass --force to replace it.",
+    "TL003": "{path} is not valid JSON ({reason}). Write the file again with the command that made it.",
+    "TL004": "'{library}' is not installed. Install it with: pip install 'spacy-termlink[{extra}]'.",
+    "TL005": "{path} is empty.",
+    "TL006": "Could not write {path}: {reason}.",
+    "TL007": "Checksum of {path} is {found}, expected {expected}. Fetch or build it again.",
+    "TL008": "{path} is a folder, expected a file.",
+    # terminology
+    "TL101": "Concept id '{concept_id}' appears twice ({where}). Ids must be unique.",
+    "TL102": "A concept is its own ancestor: {cycle}. Correct the is_a relations in the source.",
+    "TL103": "{path} is not a terminology folder: {reason}. Make one with 'termlink convert'.",
+    "TL104": "No reader for format '{format}'. Formats: {known}.",
+    "TL105": "{path} is not a {format} file: {reason}.",
+    "TL106": "{path} holds no concept.",
+    "TL107": "Unknown concept id '{concept_id}' in {terminology}.",
+    "TL108": "{path}, line {line}: {reason}.",
+    "TL109": "{path}: format version {found}, this release reads version {expected}. Convert the source again.",
+    "TL110": "{where}: {reason}.",
+}

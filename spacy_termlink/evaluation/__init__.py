@@ -1,0 +1,1 @@
+"""Figures: ranking, documents, intervals."""

@@ -1,0 +1,103 @@
+"""Writing so that a killed process leaves the old file or the new one, never half of one."""
+
+import hashlib
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import srsly
+
+from .errors import TermlinkError
+
+CHUNK_BYTES = 1 << 20
+
+
+def sha256_file(path: Path) -> str:
+    """Hex sha256 of a file, read in chunks."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK_BYTES):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def require_file(path: Path) -> Path:
+    """The path, if it is a file with something in it.
+
+    RAISES (TermlinkError): TL001, TL005 or TL008.
+    """
+    if not path.exists():
+        raise TermlinkError("TL001", path=path)
+    if path.is_dir():
+        raise TermlinkError("TL008", path=path)
+    if path.stat().st_size == 0:
+        raise TermlinkError("TL005", path=path)
+    return path
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; renamed onto it at the end, removed on an error."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
+    try:
+        yield part
+        # after a crash of the machine a rename may outlive the data it names
+        with part.open("rb+") as file:
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        raise TermlinkError("TL006", path=path, reason=error.strerror or error) from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """Yield an empty temporary folder beside `path`; it takes the place of `path` at the end.
+
+    A folder cannot be renamed over another: the old one is moved aside first, put back if the
+    second rename fails, and deleted last.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
+    part.mkdir()
+    old = part.with_suffix(".old")
+    try:
+        yield part
+        if path.exists():
+            path.rename(old)
+        try:
+            part.rename(path)
+        except OSError:
+            if old.exists():
+                old.rename(path)
+            raise
+    except OSError as error:
+        raise TermlinkError("TL006", path=path, reason=error.strerror or error) from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+        if path.exists():
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Write indented JSON, atomically; floats as Python prints them, so equal data gives equal bytes."""
+    with atomic_file(path) as part:
+        part.write_text(srsly.json_dumps(data, indent=2) + "\n", encoding="utf8")
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file.
+
+    RAISES (TermlinkError): TL001/TL005/TL008 if there is none, TL003 if it cannot be parsed.
+    """
+    require_file(path)
+    try:
+        return srsly.json_loads(path.read_text(encoding="utf8"))
+    except ValueError as error:
+        raise TermlinkError("TL003", path=path, reason=error) from error

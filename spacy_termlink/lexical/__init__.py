@@ -1,0 +1,1 @@
+"""Indexes over the characters and tokens of names."""

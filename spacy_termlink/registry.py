@@ -1,0 +1,9 @@
+"""Catalogue registries. spaCy's own namespaces are opened by name, so that no spaCy is imported here."""
+
+import catalogue
+from catalogue import Registry
+
+#: Readers of terminology formats, `--format` of `termlink convert`: name -> generator of Concepts.
+readers = catalogue.create("spacy_termlink", "readers", entry_points=True)
+#: spaCy's `@misc`: candidate generators and rerankers of a component's config.
+misc = Registry(("spacy", "misc"), entry_points=True)

@@ -1,0 +1,224 @@
+"""Writes a terminology folder from a stream of concepts (DESIGN.md, section 3)."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .. import __version__
+from ..errors import TermlinkError
+from ..files import atomic_folder, write_json
+from ..text import normalize
+from ..types import NAME_KINDS
+from .concept import Concept, Name
+from .graph import Graph, check_acyclic
+
+FORMAT_VERSION = 1
+
+SCHEMAS = {
+    "concepts": pa.schema(
+        [
+            ("concept_id", pa.string()),
+            ("name", pa.string()),
+            ("definition", pa.string()),
+            ("semantic_types", pa.list_(pa.string())),
+            ("obsolete", pa.bool_()),
+            ("replaced_by", pa.string()),
+        ]
+    ),
+    "names": pa.schema(
+        [
+            ("concept_id", pa.string()),
+            ("text", pa.string()),
+            ("normalized", pa.string()),
+            ("kind", pa.string()),
+            ("language", pa.string()),
+            ("source", pa.string()),
+        ]
+    ),
+    "relations": pa.schema(
+        [("subject", pa.string()), ("type", pa.string()), ("object", pa.string())]
+    ),
+    "redirects": pa.schema([("alt_id", pa.string()), ("concept_id", pa.string())]),
+    "xrefs": pa.schema(
+        [("concept_id", pa.string()), ("xref", pa.string()), ("predicate", pa.string())]
+    ),
+}
+
+
+def build_terminology(
+    concepts: Iterable[Concept], path: Path, *, meta: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Write concepts to a terminology folder, atomically; concepts sorted by id, so that a row's
+    number orders as its id does, and names by concept, then kind, in the source's order.
+
+    concepts (Iterable[Concept]): In any order; ids must be unique.
+    path (Path): Folder to write; replaced as a whole.
+    meta (dict): source, release, licence, shareable, reader, inputs: copied into meta.json.
+    RAISES (TermlinkError): TL101 double id, TL102 cycle, TL106 no concept.
+    RETURNS (dict): The meta.json written.
+    """
+    tables = _tables(concepts, path)
+    ids = tables["concepts"]["concept_id"].to_numpy(zero_copy_only=False)
+    _check_graph(tables, ids)
+    with atomic_folder(Path(path)) as folder:
+        for name, table in tables.items():
+            write_table(folder / f"{name}.arrow", table)
+        _write_lookup(folder / "lookup", tables)
+        written = _meta(tables, meta or {})
+        write_json(folder / "meta.json", written)
+    return written
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    """One record batch in Arrow IPC file format, uncompressed: that is what can be mapped."""
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table.combine_chunks())
+
+
+def hash_text(text: str) -> int:
+    """64-bit hash of a string, the same on every machine and in every run."""
+    return int.from_bytes(
+        hashlib.blake2b(text.encode("utf8", "surrogatepass"), digest_size=8).digest(), "little"
+    )
+
+
+def _tables(concepts: Iterable[Concept], path: Path) -> dict[str, pa.Table]:
+    columns: dict[str, list[tuple]] = {name: [] for name in SCHEMAS}
+    seen: set[str] = set()
+    alive: dict[str, str] = {}  # retired id -> id that replaces it
+    for concept in concepts:
+        if concept.concept_id in seen:
+            raise TermlinkError("TL101", concept_id=concept.concept_id, where=path)
+        seen.add(concept.concept_id)
+        _add_concept(columns, concept)
+        if concept.obsolete and concept.replaced_by:
+            alive[concept.concept_id] = concept.replaced_by
+    if not columns["concepts"]:
+        raise TermlinkError("TL106", path=path)
+    columns["concepts"].sort(key=lambda row: row[0])
+    rank = {kind: i for i, kind in enumerate(NAME_KINDS)}
+    columns["names"].sort(key=lambda row: (row[0], rank[row[3]]))
+    columns["redirects"] = _redirects(columns, alive)
+    for name in ("relations", "xrefs"):
+        columns[name] = sorted(set(columns[name]))
+    return {
+        name: pa.table(
+            [pa.array(column, type=field.type) for column, field in _by_column(rows, schema)],
+            schema=schema,
+        )
+        for (name, schema), rows in zip(SCHEMAS.items(), columns.values(), strict=True)
+    }
+
+
+def _by_column(rows: list[tuple], schema: pa.Schema) -> Iterator[tuple[tuple, pa.Field]]:
+    columns = zip(*rows, strict=True) if rows else [()] * len(schema)
+    return zip(columns, schema, strict=True)
+
+
+def _add_concept(columns: dict[str, list[tuple]], concept: Concept) -> None:
+    cid = concept.concept_id
+    columns["concepts"].append(
+        (
+            cid,
+            concept.name,
+            concept.definition,
+            concept.semantic_types,
+            concept.obsolete,
+            concept.replaced_by,
+        )
+    )
+    columns["relations"].extend((cid, r.type, r.object) for r in concept.relations)
+    columns["xrefs"].extend((cid, x.xref, x.predicate) for x in concept.xrefs)
+    columns["redirects"].extend((alt, cid) for alt in concept.alt_ids if not concept.obsolete)
+    if concept.obsolete:
+        return
+    names = [Name(concept.name, "preferred", concept.language), *concept.names]
+    columns["names"].extend(
+        (cid, n.text, normalize(n.text), n.kind, n.language, n.source) for n in names if n.text
+    )
+
+
+def _redirects(columns: dict[str, list[tuple]], replaced: dict[str, str]) -> list[tuple]:
+    """Alternative and retired ids with the living concept each ends at. A living id never
+    redirects; a chain is followed to its end; one that ends nowhere is left out."""
+    living = {row[0] for row in columns["concepts"] if not row[4]}
+    direct = dict(columns["redirects"])
+    direct.update(replaced)
+    found = []
+    for alt in direct:
+        target, steps = alt, 0
+        while target in direct and target not in living and steps <= len(direct):
+            target, steps = direct[target], steps + 1
+        if target in living and alt not in living:
+            found.append((alt, target))
+    return sorted(found)
+
+
+def _check_graph(tables: dict[str, pa.Table], ids: np.ndarray) -> None:
+    graph = graph_of(tables["relations"], tables["concepts"]["concept_id"])
+    check_acyclic(graph, lambda row: ids[row])
+
+
+def graph_of(relations: pa.Table, concept_ids: pa.ChunkedArray) -> Graph:
+    """The is_a graph over concept rows; edges to ids that the terminology lacks are left out."""
+    edges = relations.filter(pc.equal(relations["type"], "is_a"))
+    values = (
+        concept_ids.combine_chunks() if isinstance(concept_ids, pa.ChunkedArray) else concept_ids
+    )
+    child = pc.index_in(edges["subject"], value_set=values)
+    parent = pc.index_in(edges["object"], value_set=values)
+    child, parent = (pc.fill_null(rows, -1).to_numpy().astype(np.int64) for rows in (child, parent))
+    known = (child >= 0) & (parent >= 0)
+    return Graph(len(values), child[known], parent[known])
+
+
+def _write_lookup(folder: Path, tables: dict[str, pa.Table]) -> None:
+    """Arrays that answer a lookup by binary search on a mapped file; strings are compared after."""
+    folder.mkdir()
+    names, ids = tables["names"], tables["concepts"]["concept_id"]
+    concept_rows = pc.index_in(names["concept_id"], value_set=ids.combine_chunks()).to_numpy()
+    offsets = np.zeros(len(ids) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(concept_rows, minlength=len(ids)), out=offsets[1:])
+    rank = {kind: i for i, kind in enumerate(NAME_KINDS)}
+    kinds = np.array([rank[kind] for kind in names["kind"].to_pylist()], dtype=np.uint8)
+    arrays = {
+        "name_offsets": offsets,
+        "concept_rows": concept_rows.astype(np.int32),
+        "kinds": kinds,
+    }
+    for prefix, strings in (
+        ("name", names["normalized"]),
+        ("id", ids),
+        ("alt", tables["redirects"]["alt_id"]),
+    ):
+        hashes = np.array([hash_text(s) for s in strings.to_pylist()], dtype=np.uint64)
+        order = np.argsort(hashes, kind="stable")
+        arrays[f"{prefix}_hashes"] = hashes[order]
+        arrays[f"{prefix}_rows"] = order.astype(np.int32)
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array, allow_pickle=False)
+
+
+def _meta(tables: dict[str, pa.Table], given: dict[str, Any]) -> dict[str, Any]:
+    concepts = tables["concepts"]
+    return {
+        "format_version": FORMAT_VERSION,
+        "source": given.get("source", ""),
+        "release": given.get("release", ""),
+        "licence": given.get("licence", ""),
+        "shareable": bool(given.get("shareable", False)),
+        "url": given.get("url", ""),
+        "reader": given.get("reader", ""),
+        "reader_version": __version__,
+        "inputs": given.get("inputs", []),
+        "counts": {
+            "concepts": len(concepts),
+            "obsolete": pc.sum(pc.cast(concepts["obsolete"], pa.int64())).as_py() or 0,
+            **{name: len(table) for name, table in tables.items() if name != "concepts"},
+        },
+    }

@@ -1,0 +1,1 @@
+"""One file per format; each reader is a generator of Concepts."""
