@@ -1,0 +1,106 @@
+"""What the commands share: clean errors, progress on stderr, tables, JSON on a file or stdout."""
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Optional, TypeVar
+
+import typer
+
+from ..errors import TermlinkError
+from ..files import write_json
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+#: Exit codes: 0 done, 1 a fault of this program, 2 bad input or usage, 130 interrupted (128 + SIGINT).
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def run_clean(command: Command) -> Command:
+    """Let a command end with one clear line on stderr where the input is at fault.
+
+    `cli/__init__.py` wraps every command in it; a command raises TermlinkError and never exits by
+    itself for bad input. Other exceptions pass: they are faults of this program and stay visible.
+
+    command (Command): Function of a command.
+    RETURNS (Command): The same, with exit code 2 for bad input and 130 for Ctrl-C.
+    """
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return command(*args, **kwargs)
+        except BrokenPipeError:
+            # the reader of our output went away (`| head`); Python would complain at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
+        except TermlinkError as error:
+            fail(str(error))
+        except UnicodeDecodeError as error:
+            fail(f"the input is not UTF-8 text: {error.reason} at byte {error.start}")
+        except OSError as error:
+            fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        except KeyboardInterrupt:
+            fail("interrupted", code=INTERRUPTED)
+
+    return wrapped  # type: ignore[return-value]
+
+
+def fail(message: str, *, code: int = BAD_INPUT) -> None:
+    """Print one line on stderr and leave.
+
+    message (str): What went wrong; line breaks become spaces.
+    code (int): Exit code.
+    RAISES (typer.Exit): Always.
+    """
+    print(f"termlink: error: {' '.join(message.split())}", file=sys.stderr)
+    raise typer.Exit(code) from None
+
+
+def note(message: str) -> None:
+    """Print a line for the reader on stderr, so that stdout holds results only."""
+    print(message, file=sys.stderr)
+
+
+def progress(
+    items: Optional[Iterable] = None, *, total: Optional[int] = None, desc: str, unit: str
+) -> "tqdm":
+    """A progress bar with rate and time left, on stderr; silent where stderr is no terminal.
+
+    items (Optional[Iterable]): What to go through; None to call `.update(n)` by hand.
+    total (Optional[int]): How many there are; without it the time left is unknown.
+    desc (str): What is being done, as "Encoding".
+    unit (str): Plural of what is counted, as "names".
+    """
+    from tqdm import tqdm
+
+    # disable=None: tqdm's own "only on a terminal"
+    return tqdm(items, total=total, desc=desc, unit=f" {unit}", disable=None, dynamic_ncols=True)
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print aligned columns on stdout: text to the left, numbers to the right."""
+    cells = [[str(value) for value in row] for row in (header, *rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        first, *rest = row
+        aligned = [value.rjust(width) for value, width in zip(rest, widths[1:], strict=True)]
+        print("  ".join([first.ljust(widths[0]), *aligned]).rstrip())
+
+
+def save_json(path: Optional[Path], data: Any) -> None:
+    """Write figures where `--json` says: nowhere (None), stdout ("-") or a file."""
+    if path is None:
+        return
+    if str(path) == "-":
+        import srsly
+
+        print(srsly.json_dumps(data, indent=2))
+    else:
+        write_json(path, data)
