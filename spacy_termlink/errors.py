@@ -52,4 +52,9 @@ MESSAGES = {
     "TL108": "{path}, line {line}: {reason}.",
     "TL109": "{path}: format version {found}, this release reads version {expected}. Convert the source again.",
     "TL110": "{where}: {reason}.",
+    # evaluation and command line
+    "TL901": "{path}, line {line}: {reason}.",
+    "TL902": "{path} holds no mention with {field} '{value}'. Found there: {found}.",
+    "TL903": "{path} holds none of the documents of the mentions (doc_id as {example}). Pass their own docs.jsonl.",
+    "TL904": "{path} holds no mention to evaluate after the filters ({filters}).",
 }
