@@ -1,1 +1,1 @@
-"""Figures: ranking, documents, intervals."""
+"""Figures: ranking of candidates, documents end to end, bootstrap intervals."""
