@@ -1,0 +1,114 @@
+"""Registers the components: names, defaults, what they read and write.
+
+spaCy imports this module whenever a `Language` is made, so the components themselves are imported
+by the functions. No `from __future__ import annotations` here: spaCy reads the types.
+"""
+
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
+
+from spacy.language import Language
+from thinc.api import Config, Model
+
+from ..errors import TermlinkError
+
+if TYPE_CHECKING:
+    from .term_linker import TermLinker
+
+DEFAULT_TERM_LINKER = """
+[term_linker]
+kb = null
+spans_key = null
+k = 10
+threshold = null
+label_types = {}
+resolve_abbreviations = true
+overwrite = true
+save_kb = "copy"
+allow_restricted = false
+reranker = null
+
+[term_linker.model]
+@architectures = "spacy-termlink.BiEncoder.v1"
+
+[term_linker.candidates]
+@misc = "spacy-termlink.HybridCandidates.v1"
+
+[term_linker.scorer]
+@scorers = "spacy-termlink.linker_scorer.v1"
+"""
+
+
+@Language.factory(
+    "term_linker",
+    requires=["doc.ents"],
+    assigns=[
+        "token.ent_kb_id",
+        "span._.kb_ents",
+        "span._.term_candidates",
+        "span._.term_links",
+    ],
+    default_config=Config().from_str(DEFAULT_TERM_LINKER)["term_linker"],
+    default_score_weights={
+        "nel_micro_f": 1.0,
+        "nel_micro_p": None,
+        "nel_micro_r": None,
+        "nel_e2e_p": None,
+        "nel_e2e_r": None,
+        "nel_e2e_f": None,
+    },
+)
+def make_term_linker(
+    nlp: Language,
+    name: str,
+    model: Model,
+    kb: Optional[str],
+    spans_key: Optional[str],
+    k: int,
+    threshold: Optional[float],
+    label_types: Dict[str, List[str]],
+    resolve_abbreviations: bool,
+    overwrite: bool,
+    save_kb: str,
+    allow_restricted: bool,
+    candidates: Callable,
+    reranker: Optional[Callable],
+    scorer: Optional[Callable],
+) -> "TermLinker":
+    """Make a `term_linker`; see TermLinker for the settings. Opens no file."""
+    if reranker is not None:
+        raise TermlinkError("TL708", name=name)
+    from .term_linker import TermLinker
+
+    return TermLinker(
+        nlp.vocab,
+        model,
+        name,
+        nlp=nlp,
+        kb=kb,
+        spans_key=spans_key,
+        k=k,
+        threshold=threshold,
+        label_types=label_types,
+        resolve_abbreviations=resolve_abbreviations,
+        overwrite=overwrite,
+        save_kb=save_kb,
+        allow_restricted=allow_restricted,
+        candidates=candidates,
+        scorer=scorer,
+    )
+
+
+@Language.factory("term_abbreviations", assigns=["doc._.term_abbreviations"])
+def make_term_abbreviations(nlp: Language, name: str) -> Any:
+    """Make a `term_abbreviations`."""
+    from .term_abbreviations import TermAbbreviations
+
+    return TermAbbreviations(name)
+
+
+@Language.factory("term_matcher", assigns=["doc.ents"])
+def make_term_matcher(nlp: Language, name: str) -> Any:
+    """Make a `term_matcher`."""
+    from .term_matcher import TermMatcher
+
+    return TermMatcher(nlp.vocab, name)

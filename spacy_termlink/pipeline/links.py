@@ -1,0 +1,42 @@
+"""The decision for a mention, from its candidates."""
+
+from typing import Any, Dict, List, NamedTuple
+
+from ..types import NIL, Candidate
+
+
+class Link(NamedTuple):
+    """A concept or NIL, with what it was chosen from.
+
+    kb_id (str): Id of the top concept, or NIL.
+    linked (List[Candidate]): The candidates at or above the threshold, best first.
+    candidates (List[Candidate]): All of them, best first.
+    """
+
+    kb_id: str
+    linked: List[Candidate]
+    candidates: List[Candidate]
+
+    def to_json(self) -> Dict[str, Any]:
+        """An entry of `span._.term_links`. New lists each time: a user may change those of one span."""
+        return {
+            "kb_id": self.kb_id,
+            "kb_ents": [[c.concept_id, c.score] for c in self.linked],
+            "candidates": [c.to_json() for c in self.candidates],
+        }
+
+
+def decide(candidates: List[Candidate], threshold: float) -> Link:
+    """Link to the top candidate if it reaches the threshold, else to NIL.
+
+    candidates (List[Candidate]): Best first.
+    threshold (float): Applies to the probability where there is one, else to the score.
+    """
+    linked = [c for c in candidates if _certainty(c) >= threshold]
+    top = candidates[0] if candidates else None
+    kb_id = top.concept_id if top is not None and _certainty(top) >= threshold else NIL
+    return Link(kb_id, linked, list(candidates))
+
+
+def _certainty(candidate: Candidate) -> float:
+    return candidate.score if candidate.probability is None else candidate.probability

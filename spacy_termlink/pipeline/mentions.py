@@ -1,0 +1,55 @@
+"""From a document to what is searched: its spans, and the forms of each."""
+
+import warnings
+from typing import Dict, List, Optional, Tuple
+
+from spacy.tokens import Doc, Span
+
+from ..errors import MESSAGES
+from ..lexical.abbreviations import Abbreviation, find_abbreviations, long_forms
+
+Forms = Tuple[str, ...]  # the mention, then its long form if it has one
+
+_ABBREVIATIONS_KEY = ("._.", "term_abbreviations", None, None)
+
+
+def get_spans(doc: Doc, spans_key: Optional[str], name: str) -> List[Span]:
+    """The spans to link: `doc.ents`, or a span group. A document without the group is warned about."""
+    if spans_key is None:
+        return list(doc.ents)
+    if spans_key not in doc.spans:
+        found = ", ".join(doc.spans) or "no group"
+        warnings.warn(MESSAGES["TL707"].format(name=name, key=spans_key, found=found), stacklevel=3)
+        return []
+    return list(doc.spans[spans_key])
+
+
+def get_forms(doc: Doc, spans: List[Span], *, resolve_abbreviations: bool) -> List[Forms]:
+    """What each span is searched as: its text and, for an abbreviation of this document, its long form.
+
+    The long form comes from `doc._.term_abbreviations` where a component has set it, else from
+    scispaCy's `span._.long_form` where that is set. In a document that no component has searched
+    for abbreviations, it comes from the text by the algorithm that `term_abbreviations` uses.
+    """
+    if not (spans and resolve_abbreviations):
+        return [(span.text,) for span in spans]
+    # in user_data, because an empty list tells "none found" from "nobody looked"
+    searched = _ABBREVIATIONS_KEY in doc.user_data
+    table = _set_long_forms(doc) if searched else long_forms(find_abbreviations(doc.text))
+    forms: List[Forms] = []
+    for span in spans:
+        text = span.text
+        known, scispacy = table.get(text), _scispacy_long_form(span)
+        long_form = (known or scispacy) if searched else (scispacy or known)
+        forms.append((text, long_form) if long_form else (text,))
+    return forms
+
+
+def _set_long_forms(doc: Doc) -> Dict[str, str]:
+    return long_forms([Abbreviation(*row) for row in doc.user_data[_ABBREVIATIONS_KEY]])
+
+
+def _scispacy_long_form(span: Span) -> str:
+    if not Span.has_extension("long_form"):
+        return ""
+    return str(span._.long_form or "")  # a Span, or its text in serialisable mode

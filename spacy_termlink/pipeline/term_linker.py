@@ -1,0 +1,358 @@
+"""The component `term_linker`: gives each span the id of the concept it names."""
+
+import weakref
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
+
+import numpy as np
+from spacy import util
+from spacy.language import Language
+from spacy.pipeline import TrainablePipe
+from spacy.strings import StringStore
+from spacy.tokens import Doc, Span
+from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.vocab import Vocab
+
+from ..candidates.forms import generate_forms
+from ..errors import TermlinkError
+from ..kb import TermKB, open_kb
+from ..types import CandidateGenerator
+from .architectures import BiEncoderT
+from .gold import has_spans, on_gold_spans
+from .links import Link, decide
+from .mentions import Forms, get_forms, get_spans
+from .saving import SAVE_MODES
+from .serialization import SavedWithKb
+from .workers import settle_worker
+
+Types = Tuple[str, ...]  # branches and semantic types a label is restricted to; () for all concepts
+
+
+class TermLinker(SavedWithKb, TrainablePipe):
+    """Links the spans of `doc.ents`, or of a span group, to the concepts of a KB.
+
+    It is a TrainablePipe so that pipelines, configs and `spacy train` treat it as spaCy's own entity
+    linker, but it has nothing to learn there: its encoder is trained by `termlink train`, and the
+    index in the KB fits these weights only. `update` checks its examples and changes nothing.
+
+    DOCS: docs/pipeline.md
+    """
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: BiEncoderT,
+        name: str = "term_linker",
+        *,
+        nlp: Optional[Language] = None,
+        kb: Optional[str] = None,
+        spans_key: Optional[str] = None,
+        k: int = 10,
+        threshold: Optional[float] = None,
+        label_types: Optional[Dict[str, List[str]]] = None,
+        resolve_abbreviations: bool = True,
+        overwrite: bool = True,
+        save_kb: str = "copy",
+        allow_restricted: bool = False,
+        candidates: Callable[[TermKB], CandidateGenerator],
+        scorer: Optional[Callable] = None,
+    ) -> None:
+        """Store the settings; no file is opened.
+
+        vocab (Vocab): The shared vocabulary.
+        model (Model[List[str], Floats2d]): The bi-encoder; bound to the encoder of the KB.
+        name (str): The component's name in its pipeline; results are stored under it.
+        nlp (Optional[Language]): The pipeline, asked for the name the component has by now.
+        kb (Optional[str]): KB folder, opened at first use if no other KB was loaded.
+        spans_key (Optional[str]): Link `doc.spans[spans_key]`; None links `doc.ents`.
+        k (int): Candidates per span.
+        threshold (Optional[float]): Least score, 0 to 1, of a link; None is the KB's own.
+        label_types (Optional[Dict[str, List[str]]]): Entity label -> concept ids (with all below
+            them) and semantic types that its spans may be linked to. Other labels: all concepts.
+        resolve_abbreviations (bool): Also search the long form of the document's abbreviations.
+        overwrite (bool): Set `kb_id_`, `_.kb_ents` and `_.term_candidates`; False sets only
+            `_.term_links[name]`, for a second linker.
+        save_kb (str): "copy", "hardlink" or "path".
+        allow_restricted (bool): Copy a KB whose licence forbids sharing, too.
+        candidates (Callable[[TermKB], CandidateGenerator]): The recall stage.
+        scorer (Optional[Callable]): Scores examples.
+        RAISES (TermlinkError): TL704 for a setting out of its range.
+        """
+        self.vocab = vocab
+        self.model = model
+        self.name = name
+        self.scorer = scorer
+        # what find-threshold and users may set later; read at each prediction
+        self.cfg = {
+            "spans_key": spans_key,
+            "k": k,
+            "threshold": threshold,
+            "resolve_abbreviations": resolve_abbreviations,
+            "overwrite": overwrite,
+            "save_kb": save_kb,
+            "allow_restricted": allow_restricted,
+        }
+        self._check_settings()
+        self._configured = dict(self.cfg)
+        self._kb_path = kb
+        self._label_types = {label: tuple(types) for label, types in (label_types or {}).items()}
+        self._make_generator = candidates
+        self._named = name
+        self._forget_process()
+        self._nlp = None if nlp is None else weakref.ref(nlp)
+
+    def _check_settings(self) -> None:
+        cfg = self.cfg
+        if cfg["k"] < 1:
+            raise TermlinkError(
+                "TL704", name=self.name, setting="k", expected="at least 1", value=cfg["k"]
+            )
+        if cfg["threshold"] is not None and not 0 <= cfg["threshold"] <= 1:
+            value, expected = cfg["threshold"], "null or from 0 to 1"
+            raise TermlinkError(
+                "TL704", name=self.name, setting="threshold", expected=expected, value=value
+            )
+        if cfg["save_kb"] not in SAVE_MODES:
+            value, expected = cfg["save_kb"], " or ".join(SAVE_MODES)
+            raise TermlinkError(
+                "TL704", name=self.name, setting="save_kb", expected=expected, value=value
+            )
+
+    # --- the KB
+
+    @property
+    def kb(self) -> TermKB:
+        """The KB; see `open_kb`."""
+        return self.open_kb()
+
+    def open_kb(self) -> TermKB:
+        """Open the KB if it is not open yet; once, whatever the number of threads.
+
+        RAISES (TermlinkError): TL701 if there is none; what opening raises.
+        """
+        if self._kb is None:
+            with self._lock:
+                if self._kb is None:
+                    if self._kb_path is None:
+                        raise TermlinkError("TL701", name=self.name)
+                    self._bind(open_kb(Path(self._kb_path)))
+        return self._kb
+
+    def set_kb(self, kb: Union[TermKB, Path, str]) -> None:
+        """Link to another KB from now on.
+
+        kb (Union[TermKB, Path, str]): An open KB or the folder of one.
+        RAISES (TermlinkError): What opening raises, TL703 for `label_types` it does not know.
+        """
+        opened = kb if isinstance(kb, TermKB) else open_kb(Path(kb))
+        with self._lock:
+            self._bind(opened)
+
+    def _bind(self, kb: TermKB) -> None:
+        masks: Dict[Types, Optional[np.ndarray]] = {(): None}
+        for label, types in self._label_types.items():
+            masks.setdefault(types, self._mask(kb, label, types) if types else None)
+        self._masks = masks
+        self._generator = self._make_generator(kb)
+        self.model.attrs["encoder"].load = lambda: kb.encoder
+        self._kb_path = str(kb.path.resolve())
+        self._kb = kb  # last: other threads take it for a sign that the rest is there
+
+    def _mask(self, kb: TermKB, label: str, types: Types) -> np.ndarray:
+        for value in types:
+            try:
+                kb.terminology.mask([value])
+            except TermlinkError as error:
+                raise TermlinkError(
+                    "TL703", name=self.name, value=value, label=label, kb=kb.path
+                ) from error
+        return kb.terminology.mask(types)
+
+    # --- linking
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Link the spans of one document."""
+        return next(self.pipe([doc], batch_size=1), doc)
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """Link a stream of documents, a batch in one search.
+
+        Where a batch fails, its documents are tried one by one, so that the error handler gets
+        those that fail and no other. A KB that cannot be opened is an error outside all that.
+        """
+        settle_worker()
+        self.open_kb()
+        for docs in util.minibatch(stream, size=batch_size):
+            try:
+                self.set_annotations(docs, self.predict(docs))
+            except Exception:
+                yield from self._one_by_one(docs)
+            else:
+                yield from docs
+
+    def _one_by_one(self, docs: List[Doc]) -> Iterator[Doc]:
+        handle_error = self.get_error_handler()
+        for doc in docs:
+            try:
+                self.set_annotations([doc], self.predict([doc]))
+            except Exception as error:
+                handle_error(self.name, self, [doc], error)
+            else:
+                yield doc
+
+    def predict(self, docs: Iterable[Doc]) -> List[List[Link]]:
+        """The link of each span; equal mentions of the batch are searched once.
+
+        docs (Iterable[Doc]): The documents, with their spans set.
+        RETURNS (List[List[Link]]): Doc -> span -> link.
+        """
+        kb = self.kb
+        queries = [self._queries(doc) for doc in docs]
+        # Types -> Forms -> None: ordered sets, so that two runs search in the same order
+        wanted: Dict[Types, Dict[Forms, None]] = {}
+        for types, forms in (query for doc_queries in queries for query in doc_queries):
+            wanted.setdefault(types, {})[forms] = None
+        threshold = kb.threshold if self.cfg["threshold"] is None else self.cfg["threshold"]
+        links: Dict[Tuple[Types, Forms], Link] = {}
+        for types, mentions in wanted.items():
+            found = generate_forms(
+                self._generator, list(mentions), k=self.cfg["k"], allowed=self._masks[types]
+            )
+            for forms, candidates in zip(mentions, found, strict=True):
+                links[types, forms] = decide(candidates, float(threshold))
+        return [[links[query] for query in doc_queries] for doc_queries in queries]
+
+    def _queries(self, doc: Doc) -> List[Tuple[Types, Forms]]:
+        spans = self._spans(doc)
+        forms = get_forms(doc, spans, resolve_abbreviations=self.cfg["resolve_abbreviations"])
+        return [(self._label_types.get(s.label_, ()), f) for s, f in zip(spans, forms, strict=True)]
+
+    def _spans(self, doc: Doc) -> List[Span]:
+        return get_spans(doc, self.cfg["spans_key"], self.name)
+
+    def set_annotations(self, docs: Iterable[Doc], links: List[List[Link]]) -> None:
+        """Write the links into the documents.
+
+        docs (Iterable[Doc]): The documents.
+        links (List[List[Link]]): Doc -> span -> link, from `predict`.
+        """
+        name, kb = self._current_name(), self.kb
+        source = {"kb": kb.name, "release": kb.release, "licence": kb.licence}
+        for doc, doc_links in zip(docs, links, strict=True):
+            doc.user_data.setdefault("term_linker", {})[name] = dict(source)
+            self._annotate(doc, doc_links, name)
+
+    def _annotate(self, doc: Doc, links: List[Link], name: str) -> None:
+        overwrite = self.cfg["overwrite"]
+        first: Dict[Tuple[int, int], Dict[str, Any]] = {}
+        for i, (span, link) in enumerate(zip(self._spans(doc), links, strict=True)):
+            if overwrite:
+                self._set_kb_id(span, i, link.kb_id)
+            place = (span.start_char, span.end_char)
+            entry = link.to_json()
+            if place in first:  # another label at the same place: extensions cannot tell them apart
+                first[place].setdefault("by_label", {})[span.label_] = entry
+                continue
+            first[place] = entry
+            span._.term_links = {**span._.term_links, name: entry}
+            if overwrite:
+                span._.kb_ents = [list(pair) for pair in entry["kb_ents"]]
+                span._.term_candidates = [dict(candidate) for candidate in entry["candidates"]]
+
+    def _set_kb_id(self, span: Span, i: int, kb_id: str) -> None:
+        key = _add_string(span.doc.vocab.strings, kb_id)
+        span.kb_id = key
+        if self.cfg["spans_key"] is None:
+            for token in span:  # `doc.ents` is made anew from the tokens at each access
+                token.ent_kb_id = key
+        else:
+            span.doc.spans[self.cfg["spans_key"]][i] = span
+
+    def _current_name(self) -> str:
+        """The name in the pipeline: `rename_pipe` does not tell the component."""
+        nlp = self._nlp() if self._nlp is not None else None
+        if self.name != self._named:
+            # add_pipe(source=...) has named it for another pipeline, which we do not know
+            self._nlp, self._named = None, self.name
+        elif nlp is not None:
+            names = (name for name, component in nlp.components if component is self)
+            self.name = self._named = next(names, self.name)
+        return self.name
+
+    # --- training and scoring
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Optional[Language] = None,
+        kb: Optional[str] = None,
+    ) -> None:
+        """Open the KB: the one of `[initialize.components.NAME]`, else the one at hand.
+
+        get_examples (Callable[[], Iterable[Example]]): Gold examples; checked, not used.
+        nlp (Optional[Language]): The pipeline.
+        kb (Optional[str]): KB folder.
+        RAISES (TermlinkError): TL701 if there is no KB at all; what opening raises.
+        """
+        validate_get_examples(get_examples, "TermLinker.initialize")
+        if nlp is not None:
+            self._nlp = weakref.ref(nlp)
+        if kb is not None:
+            self.set_kb(kb)
+        self.open_kb()
+
+    def update(
+        self,
+        examples: Iterable[Example],
+        *,
+        drop: float = 0.0,
+        sgd: Any = None,
+        losses: Optional[Dict[str, float]] = None,
+    ) -> Dict[str, float]:
+        """Check the examples; the loss is 0, because nothing is learned here (see the class)."""
+        losses = {} if losses is None else losses
+        validate_examples(examples, "TermLinker.update")
+        losses.setdefault(self.name, 0.0)
+        return losses
+
+    def get_loss(self, examples: Iterable[Example], scores: Any) -> Tuple[float, float]:
+        """There is none. RAISES (TermlinkError): TL709, with the command that trains."""
+        raise TermlinkError("TL709")
+
+    def score(self, examples: Iterable[Example], **kwargs: Any) -> Dict[str, Any]:
+        """Score the links of examples. A linker with overwrite=False scores nothing: gold ids are
+        those of the linker that writes `kb_id_`.
+
+        Where no component has looked for entities, the gold spans are linked and scored, and the
+        end-to-end figures are None.
+        """
+        if self.scorer is None or not self.cfg["overwrite"]:
+            return {}
+        spans_key = self.cfg["spans_key"]
+        examples = list(examples)
+        recognised = any(has_spans(eg.predicted, spans_key) for eg in examples)
+        if not recognised:
+            examples = on_gold_spans(examples, spans_key)
+            list(self.pipe(eg.predicted for eg in examples))
+        settings = {**self.cfg, "resolve": self.kb.terminology.resolve, **kwargs}
+        scores = self.scorer(examples, **settings)
+        if not recognised:
+            scores.update(dict.fromkeys(key for key in scores if key.startswith("nel_e2e_")))
+        return scores
+
+
+def _takes_transient() -> bool:
+    try:
+        StringStore().add("", allow_transient=False)
+    except TypeError:  # spaCy 3.7 has no memory zones
+        return False
+    return True
+
+
+_PERMANENT = {"allow_transient": False} if _takes_transient() else {}
+
+
+def _add_string(strings: StringStore, text: str) -> int:
+    # an id outlives a memory zone: users keep them
+    return strings.add(text, **_PERMANENT)
