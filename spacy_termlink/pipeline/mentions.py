@@ -1,27 +1,14 @@
-"""From a document to what is searched: its spans, and the forms of each."""
+"""What each span of a document is searched as."""
 
-import warnings
-from typing import Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Tuple
 
 from spacy.tokens import Doc, Span
 
-from ..errors import MESSAGES
 from ..lexical.abbreviations import Abbreviation, find_abbreviations, long_forms
 
 Forms = Tuple[str, ...]  # the mention, then its long form if it has one
 
-_ABBREVIATIONS_KEY = ("._.", "term_abbreviations", None, None)
-
-
-def get_spans(doc: Doc, spans_key: Optional[str], name: str) -> List[Span]:
-    """The spans to link: `doc.ents`, or a span group. A document without the group is warned about."""
-    if spans_key is None:
-        return list(doc.ents)
-    if spans_key not in doc.spans:
-        found = ", ".join(doc.spans) or "no group"
-        warnings.warn(MESSAGES["TL707"].format(name=name, key=spans_key, found=found), stacklevel=3)
-        return []
-    return list(doc.spans[spans_key])
+_ABBREVIATIONS_KEY: Any = ("._.", "term_abbreviations", None, None)
 
 
 def get_forms(doc: Doc, spans: List[Span], *, resolve_abbreviations: bool) -> List[Forms]:

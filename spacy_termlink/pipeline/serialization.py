@@ -1,11 +1,13 @@
 """Saving, loading and pickling of a component with a KB."""
 
 import threading
+import weakref
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, Optional, Tuple, Union
 
 import srsly
 from spacy import util
+from spacy.language import Language
 from spacy.util import SimpleFrozenList
 from spacy.vocab import Vocab
 from thinc.api import Model
@@ -35,6 +37,7 @@ class SavedWithKb:
     set_kb: Callable[[TermKB], None]
     _kb: Optional[TermKB]
     _kb_path: Optional[str]
+    _nlp: Optional["weakref.ref[Language]"]
 
     def to_disk(
         self, path: Union[str, Path], *, exclude: Iterable[str] = SimpleFrozenList()
@@ -146,5 +149,5 @@ class SavedWithKb:
                 self.cfg[key] = value
 
 
-def _new(cls: type) -> Any:
+def _new(cls: Any) -> Any:
     return cls.__new__(cls)

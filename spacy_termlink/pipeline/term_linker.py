@@ -8,7 +8,6 @@ import numpy as np
 from spacy import util
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
-from spacy.strings import StringStore
 from spacy.tokens import Doc, Span
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
@@ -20,9 +19,10 @@ from ..types import CandidateGenerator
 from .architectures import BiEncoderT
 from .gold import has_spans, on_gold_spans
 from .links import Link, decide
-from .mentions import Forms, get_forms, get_spans
+from .mentions import Forms, get_forms
 from .saving import SAVE_MODES
 from .serialization import SavedWithKb
+from .spans import get_spans, set_kb_id
 from .workers import settle_worker
 
 Types = Tuple[str, ...]  # branches and semantic types a label is restricted to; () for all concepts
@@ -92,30 +92,29 @@ class TermLinker(SavedWithKb, TrainablePipe):
             "save_kb": save_kb,
             "allow_restricted": allow_restricted,
         }
+        self._label_types = {label: tuple(types) for label, types in (label_types or {}).items()}
         self._check_settings()
         self._configured = dict(self.cfg)
         self._kb_path = kb
-        self._label_types = {label: tuple(types) for label, types in (label_types or {}).items()}
         self._make_generator = candidates
         self._named = name
         self._forget_process()
         self._nlp = None if nlp is None else weakref.ref(nlp)
 
     def _check_settings(self) -> None:
-        cfg = self.cfg
-        if cfg["k"] < 1:
+        cfg, threshold = self.cfg, self.cfg["threshold"]
+        modes = " or ".join(SAVE_MODES)
+        self._require(cfg["k"] >= 1, "k", "at least 1", cfg["k"])
+        in_range = threshold is None or 0 <= threshold <= 1
+        self._require(in_range, "threshold", "null or from 0 to 1", threshold)
+        self._require(cfg["save_kb"] in SAVE_MODES, "save_kb", modes, cfg["save_kb"])
+        for label, types in self._label_types.items():
+            self._require(bool(types), f"label_types.{label}", "a list with an entry", types)
+
+    def _require(self, condition: bool, setting: str, expected: str, value: Any) -> None:
+        if not condition:
             raise TermlinkError(
-                "TL704", name=self.name, setting="k", expected="at least 1", value=cfg["k"]
-            )
-        if cfg["threshold"] is not None and not 0 <= cfg["threshold"] <= 1:
-            value, expected = cfg["threshold"], "null or from 0 to 1"
-            raise TermlinkError(
-                "TL704", name=self.name, setting="threshold", expected=expected, value=value
-            )
-        if cfg["save_kb"] not in SAVE_MODES:
-            value, expected = cfg["save_kb"], " or ".join(SAVE_MODES)
-            raise TermlinkError(
-                "TL704", name=self.name, setting="save_kb", expected=expected, value=value
+                "TL704", name=self.name, setting=setting, expected=expected, value=value
             )
 
     # --- the KB
@@ -151,7 +150,7 @@ class TermLinker(SavedWithKb, TrainablePipe):
     def _bind(self, kb: TermKB) -> None:
         masks: Dict[Types, Optional[np.ndarray]] = {(): None}
         for label, types in self._label_types.items():
-            masks.setdefault(types, self._mask(kb, label, types) if types else None)
+            masks[types] = self._mask(kb, label, types)
         self._masks = masks
         self._generator = self._make_generator(kb)
         self.model.attrs["encoder"].load = lambda: kb.encoder
@@ -247,7 +246,7 @@ class TermLinker(SavedWithKb, TrainablePipe):
         first: Dict[Tuple[int, int], Dict[str, Any]] = {}
         for i, (span, link) in enumerate(zip(self._spans(doc), links, strict=True)):
             if overwrite:
-                self._set_kb_id(span, i, link.kb_id)
+                set_kb_id(span, link.kb_id, spans_key=self.cfg["spans_key"], i=i)
             place = (span.start_char, span.end_char)
             entry = link.to_json()
             if place in first:  # another label at the same place: extensions cannot tell them apart
@@ -258,15 +257,6 @@ class TermLinker(SavedWithKb, TrainablePipe):
             if overwrite:
                 span._.kb_ents = [list(pair) for pair in entry["kb_ents"]]
                 span._.term_candidates = [dict(candidate) for candidate in entry["candidates"]]
-
-    def _set_kb_id(self, span: Span, i: int, kb_id: str) -> None:
-        key = _add_string(span.doc.vocab.strings, kb_id)
-        span.kb_id = key
-        if self.cfg["spans_key"] is None:
-            for token in span:  # `doc.ents` is made anew from the tokens at each access
-                token.ent_kb_id = key
-        else:
-            span.doc.spans[self.cfg["spans_key"]][i] = span
 
     def _current_name(self) -> str:
         """The name in the pipeline: `rename_pipe` does not tell the component."""
@@ -340,19 +330,3 @@ class TermLinker(SavedWithKb, TrainablePipe):
         if not recognised:
             scores.update(dict.fromkeys(key for key in scores if key.startswith("nel_e2e_")))
         return scores
-
-
-def _takes_transient() -> bool:
-    try:
-        StringStore().add("", allow_transient=False)
-    except TypeError:  # spaCy 3.7 has no memory zones
-        return False
-    return True
-
-
-_PERMANENT = {"allow_transient": False} if _takes_transient() else {}
-
-
-def _add_string(strings: StringStore, text: str) -> int:
-    # an id outlives a memory zone: users keep them
-    return strings.add(text, **_PERMANENT)
