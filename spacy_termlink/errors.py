@@ -76,6 +76,19 @@ MESSAGES = {
     "TL811": "{what} failed with {error} at {where} (its message is withheld, it may hold note text).",
     "TL812": "A worker process died (out of memory?). What is done is kept: run again with --resume, with fewer processes.",
     "TL813": "{path} is not a Parquet file with text: {reason}.",
+    # mining
+    "TL220": "{path}, line {line}: {reason}.",
+    "TL221": "Two terminologies of the run have the source '{name}'. Convert one of them with another source name.",
+    "TL222": "No terminology '{name}' in this run. There: {known}.",
+    "TL223": "{field} is {value!r}, expected {expected}.",
+    "TL224": "{path} holds no mention of split {split!r}.",
+    "TL225": "{path} is not a mining config: {reason}.",
+    "TL226": "{task}: no task '{name}' is registered. Known: {known}.",
+    "TL227": "{task}: {reason}.",
+    "TL228": "No task gave a record from {terminologies}. Check the kinds of names and the terminologies of the tasks.",
+    # training
+    "TL401": "{what} has shape {found}, expected {expected}.",
+    "TL402": "{field} is {value!r}, expected {expected}.",
     # evaluation and command line
     "TL901": "{path}, line {line}: {reason}.",
     "TL902": "{path} holds no mention with {field} '{value}'. Found there: {found}.",

@@ -21,7 +21,7 @@ app = typer.Typer(
 )
 
 COMMANDS = (
-    "fetch", "convert", "info", "index", "search", "evaluate", "evaluate_docs", "annotate",
+    "fetch", "convert", "info", "mine", "index", "search", "evaluate", "evaluate_docs", "annotate",
 )  # fmt: skip
 
 
