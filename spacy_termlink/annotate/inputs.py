@@ -1,0 +1,202 @@
+"""Streams notes from jsonl, csv, parquet, a folder of .txt, or stdin."""
+
+import csv
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Optional, Union
+
+from ..errors import TermlinkError
+from ..files import require_file
+from .notes import Note, Reject, bad_characters, check_note
+
+#: Field names tried, in this order, where none is asked for.
+TEXT_FIELDS = ("text", "note_text")
+ID_FIELDS = ("note_id", "doc_id", "id")
+STDIN = "-"
+
+Item = Union[Note, Reject]
+Row = tuple[int, Union[dict[str, Any], Reject]]
+
+
+class NoteSource:
+    """An input of notes.
+
+    path (str): File, folder, or "-".
+    text_field, id_field (Optional[str]): Fields asked for; None takes the first of TEXT_FIELDS and
+        ID_FIELDS that the first readable row has. A folder of .txt has no fields: the id is the path
+        below the folder without the suffix.
+    RAISES (TermlinkError): TL001, TL005 or TL801 if there is no such input.
+    """
+
+    def __init__(
+        self, path: str, *, text_field: Optional[str] = None, id_field: Optional[str] = None
+    ) -> None:
+        self.path = path
+        self.text_field = text_field
+        self.id_field = id_field
+        self.kind = self._find_kind()
+
+    def _find_kind(self) -> str:
+        if self.path == STDIN:
+            return "stdin"
+        path = Path(self.path)
+        if path.is_dir():
+            return "folder"
+        kinds = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+        require_file(path)
+        if path.suffix.lower() not in kinds:
+            raise TermlinkError("TL801", path=path)
+        return kinds[path.suffix.lower()]
+
+    def count(self) -> Optional[int]:
+        """How many notes there are, for the progress bar: None on stdin, about right for csv."""
+        path = Path(self.path)
+        if self.kind == "stdin":
+            return None
+        if self.kind == "folder":
+            return len(_text_files(path))
+        if self.kind == "parquet":
+            return _open_parquet(path).metadata.num_rows
+        with path.open("rb") as file:
+            return sum(1 for line in file if line.strip()) - (self.kind == "csv")
+
+    def read(self) -> Iterator[Item]:
+        """Every note in order, and a reject in the place of each that is none.
+
+        RAISES (TermlinkError): TL802 if a field is missing from the first row, TL803 if there is no
+            note at all.
+        """
+        n_items = 0
+        items = self._read_folder() if self.kind == "folder" else self._read_rows()
+        for item in items:
+            n_items += 1
+            yield item
+        if not n_items:
+            raise TermlinkError("TL803", path=self.path)
+
+    def _rows(self) -> Iterator[Row]:
+        path = Path(self.path)
+        if self.kind == "stdin":
+            yield from _json_rows(sys.stdin.buffer)
+        elif self.kind == "jsonl":
+            with path.open("rb") as file:
+                yield from _json_rows(file)
+        elif self.kind == "csv":
+            yield from _csv_rows(path)
+        else:
+            yield from _parquet_rows(path, self._choose)
+
+    def _read_rows(self) -> Iterator[Item]:
+        fields: Optional[tuple[str, str]] = None
+        for line, row in self._rows():
+            if isinstance(row, Reject):
+                yield row
+                continue
+            fields = fields or self._choose(list(row))
+            text_field, id_field = fields
+            yield check_note(line, row.get(id_field), row.get(text_field))
+
+    def _choose(self, found: Sequence[str]) -> tuple[str, str]:
+        """Text and id field among those of the first row."""
+        chosen = []
+        for asked, usual, option in (
+            (self.text_field, TEXT_FIELDS, "--text-field"),
+            (self.id_field, ID_FIELDS, "--id-field"),
+        ):
+            wanted = (asked,) if asked else usual
+            field = next((name for name in wanted if name in found), None)
+            if field is None:
+                names = " or ".join(f"'{name}'" for name in wanted)
+                shown = ", ".join(f"'{name}'" for name in found[:20]) or "none"
+                raise TermlinkError(
+                    "TL802", path=self.path, wanted=names, found=shown, option=option
+                )
+            chosen.append(field)
+        return chosen[0], chosen[1]
+
+    def _read_folder(self) -> Iterator[Item]:
+        folder = Path(self.path)
+        for line, path in enumerate(_text_files(folder), start=1):
+            note_id = path.relative_to(folder).with_suffix("").as_posix()
+            if bad := bad_characters(note_id):  # a file name in another encoding
+                yield Reject(line, None, bad)
+                continue
+            try:
+                # bytes, so that line ends stay as they are and offsets fit the file
+                text = path.read_bytes().decode("utf8")
+            except UnicodeDecodeError:
+                yield Reject(line, note_id, "not_utf8")
+            else:
+                yield check_note(line, note_id, text)
+
+
+def _text_files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*.txt") if path.is_file())
+
+
+def _json_rows(lines: Iterable[bytes]) -> Iterator[Row]:
+    for number, raw in enumerate(lines, start=1):
+        raw = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
+        if not raw.strip():
+            continue
+        try:
+            row = json.loads(raw.decode("utf8"))
+        except UnicodeDecodeError:
+            yield number, Reject(number, None, "not_utf8")
+        except (ValueError, RecursionError):
+            yield number, Reject(number, None, "broken_json")
+        else:
+            good = isinstance(row, dict)
+            yield number, row if good else Reject(number, None, "not_an_object")
+
+
+def _csv_rows(path: Path) -> Iterator[Row]:
+    csv.field_size_limit(sys.maxsize)  # the default refuses a field of 128 KB, a long note
+    # surrogateescape: one note that is not UTF-8 must not end the reading of the others
+    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+        reader = csv.reader(file)
+        header: Optional[list[str]] = None
+        while True:
+            number = reader.line_num + 1
+            try:
+                cells = next(reader, None)
+            except csv.Error:
+                yield number, Reject(number, None, "broken_row")
+                continue
+            if cells is None:
+                return
+            if header is None:
+                header = cells
+            elif cells:
+                yield number, _csv_row(number, header, cells)
+
+
+def _csv_row(number: int, header: list[str], cells: list[str]) -> Union[dict[str, Any], Reject]:
+    if len(cells) != len(header):
+        return Reject(number, None, "broken_row")
+    if any("\udc80" <= char <= "\udcff" for cell in cells for char in cell):
+        return Reject(number, None, "not_utf8")
+    return dict(zip(header, cells, strict=True))
+
+
+def _open_parquet(path: Path) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.ParquetFile(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise TermlinkError("TL813", path=path, reason=str(error).split("\n")[0]) from None
+
+
+def _parquet_rows(path: Path, choose: Any) -> Iterator[Row]:
+    file = _open_parquet(path)
+    fields = list(dict.fromkeys(choose(file.schema_arrow.names)))
+    number = 0
+    for batch in file.iter_batches(batch_size=256, columns=fields):
+        columns = [column.to_pylist() for column in batch.columns]
+        for values in zip(*columns, strict=True):
+            number += 1
+            yield number, dict(zip(batch.schema.names, values, strict=True))

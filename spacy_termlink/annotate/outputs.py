@@ -1,0 +1,195 @@
+"""The output formats: each takes a finished run and writes the output, atomically."""
+
+import csv
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow.parquet as pq
+from spacy.tokens import Doc, DocBin
+
+from .. import __version__
+from ..errors import TermlinkError
+from ..files import atomic_file
+from .core import ANNOTATIONS, Linker
+from .html import render_note, write_page
+from .parts import PartFolder
+
+NLP_SYSTEM = f"spacy-termlink {__version__}"
+#: Columns of OMOP CDM 5.4, table note_nlp, in the order of its definition.
+NOTE_NLP = (
+    "note_nlp_id", "note_id", "section_concept_id", "snippet", "offset", "lexical_variant",
+    "note_nlp_concept_id", "note_nlp_source_concept_id", "nlp_system", "nlp_date", "nlp_datetime",
+    "term_exists", "term_temporal", "term_modifiers",
+)  # fmt: skip
+#: Widths of its text columns.
+LEXICAL_VARIANT_WIDTH, TERM_MODIFIERS_WIDTH = 250, 2000
+
+
+class Finished(NamedTuple):
+    """A run of which every part is done.
+
+    parts (PartFolder): Where they lie.
+    n_parts (int): How many.
+    linkers (Sequence[Linker]): Of the pipeline.
+    date (str): Day the run was begun, ISO 8601.
+    assessed (bool): Whether a component assessed assertion.
+    """
+
+    parts: PartFolder
+    n_parts: int
+    linkers: Sequence[Linker]
+    date: str
+    assessed: bool
+
+
+def write_jsonl(run: Finished, path: Path) -> None:
+    """One JSON object a row, with every column of ANNOTATIONS."""
+    with path.open("w", encoding="utf8", newline="\n") as file:
+        for batch in run.parts.tables("annotations", run.n_parts):
+            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in batch.to_pylist())
+
+
+def write_parquet(run: Finished, path: Path) -> None:
+    """One Parquet file, a row group per part."""
+    with pq.ParquetWriter(path, ANNOTATIONS) as writer:
+        for batch in run.parts.tables("annotations", run.n_parts):
+            if batch.num_rows:
+                writer.write_batch(batch)
+
+
+def write_omop(run: Finished, path: Path) -> None:
+    """Rows of OMOP CDM 5.4's note_nlp as csv.
+
+    The terminologies here do not know OMOP's integer concept ids: those columns are 0, "no matching
+    concept", and term_modifiers holds the native id. term_exists is Y or N where a component
+    assessed assertion, else empty.
+    """
+    n_rows = 0
+    with path.open("w", encoding="utf8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(NOTE_NLP)
+        for batch in run.parts.tables("annotations", run.n_parts):
+            for row in batch.to_pylist():
+                n_rows += 1
+                writer.writerow(_note_nlp(n_rows, row, run.date))
+
+
+def _note_nlp(number: int, row: dict[str, Any], date: str) -> list[Any]:
+    exists = {None: "", "affirmed": "Y"}.get(row["assertion"], "N")
+    named = (
+        "kb",
+        "release",
+        "concept_id",
+        "concept_name",
+        "score",
+        "label",
+        "assertion",
+        "section",
+    )
+    modifiers = ";".join(
+        f"{name}={str(row[name]).replace(';', ',')}" for name in named if row[name] is not None
+    )
+    variant = row["text"][:LEXICAL_VARIANT_WIDTH]
+    return [
+        number, row["note_id"], 0, "", row["start"], variant, 0, 0, NLP_SYSTEM, date, "",
+        exists, "", modifiers[:TERM_MODIFIERS_WIDTH],
+    ]  # fmt: skip
+
+
+def write_spacy(run: Finished, path: Path) -> None:
+    """A DocBin with user data: `_.kb_ents` and the rest, and the note's id in
+    `doc.user_data["note_id"]`. The format is one object: it is built in memory.
+    """
+    bins = (DocBin().from_bytes(data) for data in run.parts.extras("docs.spacy", run.n_parts))
+    merged = DocBin(store_user_data=True)
+    for docs in bins:
+        merged.merge(docs)
+    path.write_bytes(merged.to_bytes())
+
+
+def write_html(run: Finished, path: Path) -> None:
+    """A page of its own, by displaCy; see `html`."""
+    fragments = (data.decode() for data in run.parts.extras("notes.html", run.n_parts))
+    with path.open("w", encoding="utf8", newline="\n") as file:
+        write_page(file, fragments, run.linkers, assessed=run.assessed)
+
+
+def write_rejects(run: Finished, path: Path) -> None:
+    """One JSON object a refused note: line, note_id, code, component, error; no word of the note."""
+    with path.open("w", encoding="utf8", newline="\n") as file:
+        for batch in run.parts.tables("rejects", run.n_parts):
+            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in batch.to_pylist())
+
+
+class Format(NamedTuple):
+    """An output format.
+
+    suffixes (tuple[str, ...]): File names it is recognised by.
+    write (Callable): Writes a finished run to a path.
+    """
+
+    suffixes: tuple[str, ...]
+    write: Callable[[Finished, Path], None]
+
+
+FORMATS = {
+    "jsonl": Format((".jsonl", ".ndjson"), write_jsonl),
+    "parquet": Format((".parquet",), write_parquet),
+    "spacy": Format((".spacy",), write_spacy),
+    "omop": Format((".csv",), write_omop),
+    "html": Format((".html", ".htm"), write_html),
+}
+
+
+def find_format(path: Path, name: str | None) -> str:
+    """Format by name, else by the file's suffix.
+
+    RAISES (TermlinkError): TL804 if neither tells.
+    """
+    if name is None:
+        suffix = path.suffix.lower()
+        name = next((n for n, f in FORMATS.items() if suffix in f.suffixes), "")
+    if name not in FORMATS:
+        raise TermlinkError("TL804", path=path, known=", ".join(FORMATS))
+    return name
+
+
+class Extras:
+    """Collects what a format needs of the docs themselves, part by part.
+
+    format (str): One of FORMATS.
+    linkers (Sequence[Linker]): Of the pipeline.
+    """
+
+    def __init__(self, format: str, linkers: Sequence[Linker]) -> None:  # noqa: A002
+        self._format = format
+        self._linkers = linkers
+        self._docs = DocBin(store_user_data=True)
+        self._notes: list[str] = []
+
+    def add(self, note_id: str, doc: Doc, rows: Sequence[dict[str, Any]]) -> None:
+        """Take a doc.
+
+        rows (Sequence[dict[str, Any]]): Its annotations.
+        """
+        if self._format == "spacy":
+            doc.user_data["note_id"] = note_id
+            self._docs.add(doc)
+        elif self._format == "html":
+            self._notes.append(render_note(note_id, doc.text, rows, self._linkers))
+
+    def files(self) -> dict[str, bytes]:
+        """File name -> content."""
+        if self._format == "spacy":
+            return {"docs.spacy": self._docs.to_bytes()}
+        if self._format == "html":
+            return {"notes.html": "".join(self._notes).encode()}
+        return {}
+
+
+def write_output(run: Finished, path: Path, name: str) -> None:
+    """Write the output of a finished run in a format; the file appears when it is whole."""
+    with atomic_file(path) as part:
+        FORMATS[name].write(run, part)

@@ -1,0 +1,108 @@
+"""The pipeline of a batch run: saved, or made of KB folders."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow.compute as pc
+import spacy
+from spacy.language import Language
+
+from .. import __version__
+from ..errors import TermlinkError
+from ..files import sha256_file
+from ..kb import open_kb
+from .core import find_linkers
+
+
+def load_pipeline(paths: Sequence[str]) -> Language:
+    """A pipeline from one saved pipeline, or from one or more KB folders.
+
+    paths (Sequence[str]): KB folders (then see `blank_pipeline`), or one folder or installed package
+        of a spaCy pipeline.
+    RETURNS (Language): A pipeline with at least one `term_linker`.
+    RAISES (TermlinkError): TL805 to TL808; what opening a KB raises.
+    """
+    kbs = [path for path in paths if is_kb(Path(path))]
+    if len(kbs) == len(paths):
+        return blank_pipeline(kbs)
+    if len(paths) > 1:
+        raise TermlinkError("TL807", paths=", ".join(paths))
+    path = paths[0]
+    try:
+        nlp = spacy.load(path)
+    except TermlinkError:
+        raise
+    except Exception as error:  # spaCy raises many kinds, by what is broken
+        reason = str(error).strip().split("\n")[0] or type(error).__name__
+        raise TermlinkError("TL805", path=path, reason=reason) from error
+    if not find_linkers(nlp):
+        raise TermlinkError("TL806", path=path)
+    return nlp
+
+
+def is_kb(path: Path) -> bool:
+    """Whether a folder holds a KB; a spaCy pipeline has a config.cfg."""
+    return (path / "terminology").is_dir() and not (path / "config.cfg").exists()
+
+
+def blank_pipeline(paths: Sequence[str]) -> Language:
+    """`term_matcher` over all the KBs, `term_abbreviations` and a `term_linker` per KB.
+
+    Every linker links every mention, whichever terminology it was found with: one row per mention
+    and KB. The first one sets `kb_id_`.
+
+    paths (Sequence[str]): KB folders, each with a name of its own.
+    RAISES (TermlinkError): TL808 for two KBs of one name; what opening a KB raises.
+    """
+    nlp = spacy.blank(_language(paths[0]))
+    names: set[str] = set()
+    for path in paths:
+        name = open_kb(path).name
+        if name in names:
+            raise TermlinkError("TL808", name=name)
+        names.add(name)
+    nlp.add_pipe("term_abbreviations")
+    nlp.add_pipe("term_matcher", config={"kb": list(paths)})
+    for i, path in enumerate(paths):
+        name = "term_linker" if len(paths) == 1 else f"term_linker_{_word(open_kb(path).name)}"
+        nlp.add_pipe("term_linker", name=name, config={"kb": str(path), "overwrite": i == 0})
+    return nlp
+
+
+def fingerprint(path: str) -> str:
+    """What tells one KB or pipeline from another, cheap enough for every start.
+
+    A KB's meta.json holds the checksum of each of its files. Of a pipeline: small files by content,
+    large ones by size and time of change.
+    """
+    digest = hashlib.sha256(f"{__version__} {spacy.__version__}".encode())
+    folder = Path(path)
+    if is_kb(folder):
+        digest.update(sha256_file(folder / "meta.json").encode())
+        return digest.hexdigest()
+    if not folder.is_dir():
+        folder = spacy.util.get_package_path(path)
+    for file in sorted(p for p in folder.rglob("*") if p.is_file()):
+        stat = file.stat()
+        small = stat.st_size < 1 << 20
+        content = sha256_file(file) if small else f"{stat.st_size} {stat.st_mtime_ns}"
+        digest.update(f"{file.relative_to(folder).as_posix()} {content}\n".encode())
+    return digest.hexdigest()
+
+
+def _language(path: str) -> str:
+    """Language of most names of a KB where spaCy has it, else "xx"; it decides how text is split."""
+    counts = pc.value_counts(open_kb(path).terminology.names["language"]).to_pylist()
+    tag = max(counts, key=lambda row: row["counts"])["values"]
+    code = str(tag).split("-")[0]
+    try:
+        spacy.util.get_lang_class(code)
+    except ImportError:
+        return "xx"
+    return code
+
+
+def _word(name: str) -> str:
+    return re.sub(r"\W", "_", name)

@@ -1,0 +1,136 @@
+"""A batch run: an input of notes through a pipeline to one output, on any number of processes."""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import TermlinkError
+from ..files import atomic_file
+from .core import find_linkers
+from .inputs import NoteSource
+from .outputs import Finished, write_output, write_rejects
+from .parts import Part, PartFolder, PartResult, cut_parts
+from .pipelines import fingerprint, load_pipeline
+from .workers import Worker, work_in_pool
+
+OnPart = Callable[[int], Any]
+
+
+class Summary(NamedTuple):
+    """What a run did.
+
+    n_annotated (int): Notes that went through the pipeline.
+    n_rejected (int): Notes refused; each has a line in the reject file.
+    n_mentions (dict[str, int]): Rows per KB.
+    n_nil (dict[str, int]): Rows per KB that are NIL.
+    assessed (bool): Whether a component assessed assertion.
+    """
+
+    n_annotated: int
+    n_rejected: int
+    n_mentions: dict[str, int]
+    n_nil: dict[str, int]
+    assessed: bool
+
+
+def run_annotation(
+    pipeline: Sequence[str],
+    source: NoteSource,
+    out: Path,
+    *,
+    format: str,  # noqa: A002
+    rejects: Path,
+    n_process: int = 1,
+    resume: bool = False,
+    on_part: OnPart = lambda n: None,
+) -> Summary:
+    """Annotate an input and write the output and the reject file, each only when it is whole.
+
+    Until then finished parts lie in `<out>.parts`, a folder beside the output. A run that is killed,
+    at whatever moment, and resumed with the same input and settings writes what it would have
+    written. The output does not depend on `n_process`.
+
+    pipeline (Sequence[str]): KB folders, or one saved pipeline; see `load_pipeline`.
+    source (NoteSource): The notes.
+    out (Path): Output; one that exists is replaced at the end.
+    format (str): One of `outputs.FORMATS`.
+    rejects (Path): Reject file.
+    n_process (int): Processes; each loads the pipeline.
+    resume (bool): Go on with the unfinished run of this output.
+    on_part (OnPart): Called with the number of notes of each part done.
+    RETURNS (Summary): Counts.
+    RAISES (TermlinkError): TL809 to TL812, and what the input or the pipeline raises.
+    """
+    nlp = load_pipeline(pipeline)
+    parts = PartFolder(out.with_name(f"{out.name}.parts"))
+    begun = parts.begin(_manifest(pipeline, source, format), resume=resume)
+    try:
+        results = _work(nlp, pipeline, source, parts, format, n_process, on_part)
+    except TermlinkError:
+        if not parts.finished():  # an input that cannot be read leaves nothing to resume
+            parts.remove()
+        raise
+    summary = _summarise(results)
+    run = Finished(parts, len(results), find_linkers(nlp), begun["date"], summary.assessed)
+    with atomic_file(rejects) as part:
+        write_rejects(run, part)
+    write_output(run, out, format)
+    parts.remove()
+    return summary
+
+
+def _manifest(pipeline: Sequence[str], source: NoteSource, format: str) -> dict[str, Any]:  # noqa: A002
+    """What the parts depend on, but for the notes: each part has a digest of its own."""
+    return {
+        "pipeline": [fingerprint(path) for path in pipeline],
+        "text_field": source.text_field,
+        "id_field": source.id_field,
+        "format": format,
+        "date": date.today().isoformat(),
+    }
+
+
+def _work(
+    nlp: Any, pipeline: Sequence[str], source: NoteSource, parts: PartFolder, format: str,  # noqa: A002
+    n_process: int, on_part: OnPart,
+) -> list[PartResult]:  # fmt: skip
+    done = parts.finished()
+    results: dict[int, PartResult] = {}
+
+    def left() -> Iterator[Part]:
+        for part in cut_parts(source.read()):
+            if part.number not in done:
+                yield part
+            elif done[part.number].digest != part.digest:
+                raise parts.differs(f"other notes (part {part.number} of the input has changed)")
+            else:
+                results[part.number] = done[part.number]
+                on_part(part.n_items)
+
+    if n_process == 1:
+        made: Iterator[PartResult] = map(Worker(nlp, parts, format).work, left())
+    else:
+        made = work_in_pool(left(), pipeline, parts.path, format, n_process)
+    for result in made:
+        results[result.number] = result
+        on_part(result.n_annotated + result.n_rejected)
+    if gone := set(done) - set(results):
+        raise parts.differs(f"more notes (part {min(gone)} is beyond the end of the input)")
+    return [results[number] for number in range(len(results))]
+
+
+def _summarise(results: Sequence[PartResult]) -> Summary:
+    n_mentions: dict[str, int] = {}
+    n_nil: dict[str, int] = {}
+    for result in results:
+        for total, counts in ((n_mentions, result.n_mentions), (n_nil, result.n_nil)):
+            for kb, n in counts.items():
+                total[kb] = total.get(kb, 0) + n
+    return Summary(
+        sum(result.n_annotated for result in results),
+        sum(result.n_rejected for result in results),
+        n_mentions,
+        n_nil,
+        any(result.assessed for result in results),
+    )
