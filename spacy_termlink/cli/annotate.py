@@ -17,7 +17,7 @@ SOME_REJECTED = 3
 def annotate_command(
     pipeline: Annotated[
         list[str],
-        typer.Argument(metavar="PIPELINE_OR_KB...", help="KB folders, or one spaCy pipeline."),
+        typer.Argument(metavar="PIPELINE_OR_KB", help="KB folders, or one spaCy pipeline."),
     ],
     notes: Annotated[
         str,

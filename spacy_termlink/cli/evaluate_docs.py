@@ -1,0 +1,72 @@
+"""`termlink evaluate-docs`: a pipeline end to end on annotated documents."""
+
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+from ._common import note, print_table, save_json
+
+#: Key of the figures -> what the table calls them.
+ROWS = {
+    "strict": "strict (offsets and concept)",
+    "partial": "partial (overlap and concept)",
+    "documents": "document level (concepts)",
+    "mentions_strict": "mentions alone, strict",
+    "mentions_partial": "mentions alone, partial",
+}
+
+
+def evaluate_docs_command(
+    pipeline: Annotated[
+        str, typer.Argument(metavar="PIPELINE_OR_KB", help="A spaCy pipeline, or a KB folder.")
+    ],
+    docs: Annotated[Path, typer.Argument(metavar="DOCS", help="Annotated docs.jsonl.")],
+    split: Annotated[Optional[str], typer.Option(help="Only documents of this split.")] = None,
+    json: Annotated[
+        Optional[Path], typer.Option(help="Write the figures to this file; - is stdout.")
+    ] = None,
+) -> None:
+    """Find and link mentions in documents: strict, partial and document-level P, R and F1."""
+    from ..annotate.pipelines import load_pipeline
+    from ..evaluation.documents import evaluate_documents
+    from ..evaluation.mentions import read_docs
+    from ..evaluation.pipelines import find_scored_linker, link_gold_mentions, predict_documents
+
+    gold = read_docs(docs, split=split)
+    nlp = load_pipeline([pipeline])
+    linker = find_scored_linker(nlp, pipeline)
+    resolve = linker.kb.terminology.resolve
+    note(f"Annotating {len(gold)} documents ...")
+    pred = list(predict_documents(nlp, gold, linker=linker))
+    figures: dict[str, Any] = {
+        **evaluate_documents(gold, pred, resolve=resolve),
+        "linking_on_gold": link_gold_mentions(nlp, gold, linker=linker, resolve=resolve),
+        "set": str(docs),
+        "split": split,
+        "pipeline": pipeline,
+        "kb": linker.kb.name,
+        "release": linker.kb.release,
+    }
+    if json is None or str(json) != "-":
+        _print(figures)
+    save_json(json, figures)
+
+
+def _print(figures: dict[str, Any]) -> None:
+    print(f"{figures['kb']} {figures['release']}, {figures['set']}: ", end="")
+    print(f"{figures['n']} documents, {figures['n_entities']} entities")
+    names = ("precision", "recall", "f1")
+    rows = [
+        [label, *(_figure(figures[key], name) for name in names)] for key, label in ROWS.items()
+    ]
+    print_table(["", *names], rows)
+    linking = figures["linking_on_gold"]
+    if linking and linking["accuracy"] is not None:
+        print(f"linking on the {linking['n']} gold mentions: {linking['accuracy']:.4f} right")
+
+
+def _figure(figures: dict[str, Any], name: str) -> str:
+    low, high = figures["ci"].get(name, (None, None))
+    interval = "" if low is None else f" [{low:.4f}, {high:.4f}]"
+    return f"{figures[name]:.4f}{interval}"

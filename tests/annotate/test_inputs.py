@@ -1,0 +1,193 @@
+import io
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from spacy_termlink.annotate.inputs import NoteSource
+from spacy_termlink.annotate.notes import REJECT_CODES, Note, Reject
+from spacy_termlink.errors import TermlinkError
+
+TEXTS = ["Fever.", "", "a\r\nb\rc\nd", "😀 שלום 发烧", '"quoted", and a comma']
+
+
+def read(path, **fields):
+    return list(NoteSource(str(path), **fields).read())
+
+
+def notes_of(items):
+    return [(item.note_id, item.text) for item in items if isinstance(item, Note)]
+
+
+def codes_of(items):
+    return [(item.line, item.note_id, item.code) for item in items if isinstance(item, Reject)]
+
+
+def jsonl(path, *lines):
+    content = b"\n".join(
+        line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines
+    )
+    path.write_bytes(content + b"\n")
+    return path
+
+
+def test_jsonl_texts_come_as_they_are(tmp_path):
+    rows = [{"note_id": str(i), "text": text, "more": 1} for i, text in enumerate(TEXTS)]
+    items = read(jsonl(tmp_path / "n.jsonl", *rows))
+    assert notes_of(items) == [(str(i), text) for i, text in enumerate(TEXTS)]
+    assert [item.line for item in items] == [1, 2, 3, 4, 5]
+
+
+def test_csv_texts_come_as_they_are(tmp_path):
+    import csv
+
+    path = tmp_path / "n.csv"
+    with path.open("w", newline="", encoding="utf8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "note_text"])
+        writer.writerows(enumerate(TEXTS))
+    assert notes_of(read(path)) == [(str(i), text) for i, text in enumerate(TEXTS)]
+
+
+def test_parquet_texts_come_as_they_are(tmp_path):
+    table = pa.table({"doc_id": list(range(5)), "text": TEXTS, "extra": [None] * 5})
+    pq.write_table(table, tmp_path / "n.parquet")
+    assert notes_of(read(tmp_path / "n.parquet")) == [(str(i), t) for i, t in enumerate(TEXTS)]
+
+
+def test_folder_texts_come_as_they_are(tmp_path):
+    (tmp_path / "sub").mkdir()
+    for i, text in enumerate(TEXTS):
+        (tmp_path / "sub" / f"{i}.txt").write_bytes(text.encode())
+    (tmp_path / "sub" / "readme.md").write_text("no note")
+    assert notes_of(read(tmp_path)) == [(f"sub/{i}", text) for i, text in enumerate(TEXTS)]
+
+
+def test_stdin_is_jsonl(monkeypatch):
+    data = io.BytesIO(b'{"note_id": 7, "text": "Fever."}\n')
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(data))
+    source = NoteSource("-")
+    assert source.count() is None
+    assert list(source.read()) == [Note(1, "7", "Fever.")]
+
+
+@pytest.mark.parametrize(
+    "line, note_id, code",
+    [
+        (b'{"note_id": "a", "text": "Fev', None, "broken_json"),
+        (b"[" * 100_000, None, "broken_json"),
+        (b'["a", "Fever"]', None, "not_an_object"),
+        (b'{"note_id": "a", "text": "\xff"}', None, "not_utf8"),
+        (b'{"text": "Fever"}', None, "missing_id"),
+        (b'{"note_id": "", "text": "Fever"}', None, "missing_id"),
+        (b'{"note_id": 1.5, "text": "Fever"}', None, "id_not_text"),
+        (b'{"note_id": true, "text": "Fever"}', None, "id_not_text"),
+        (b'{"note_id": "\\ud800", "text": "Fever"}', None, "surrogate"),
+        (b'{"note_id": "a"}', "a", "missing_text"),
+        (b'{"note_id": "a", "text": null}', "a", "missing_text"),
+        (b'{"note_id": "a", "text": 3}', "a", "text_not_string"),
+        (b'{"note_id": "a", "text": ["Fever"]}', "a", "text_not_string"),
+        (b'{"note_id": "a", "text": "Fe\\u0000ver"}', "a", "nul_byte"),
+        (b'{"note_id": "a", "text": "Fe\\ud83dver"}', "a", "surrogate"),
+    ],
+)
+def test_a_bad_line_is_rejected_and_the_rest_goes_on(tmp_path, line, note_id, code):
+    good = {"note_id": "x", "text": "Fever"}
+    items = read(jsonl(tmp_path / "n.jsonl", good, b"", line, {**good, "note_id": "y"}))
+    assert codes_of(items) == [(3, note_id, code)]
+    assert [note_id for note_id, _ in notes_of(items)] == ["x", "y"]
+    assert code in REJECT_CODES
+
+
+def test_a_whole_surrogate_pair_is_text(tmp_path):
+    items = read(jsonl(tmp_path / "n.jsonl", b'{"id": "a", "text": "\\ud83d\\ude00 fever"}'))
+    assert notes_of(items) == [("a", "😀 fever")]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path):
+    items = read(jsonl(tmp_path / "n.jsonl", b'\xef\xbb\xbf{"id": "a", "text": "x"}'))
+    assert notes_of(items) == [("a", "x")]
+    (tmp_path / "n.csv").write_bytes(b"\xef\xbb\xbfid,text\r\na,x\r\n")
+    assert notes_of(read(tmp_path / "n.csv")) == [("a", "x")]
+
+
+def test_bad_csv_rows(tmp_path):
+    (tmp_path / "n.csv").write_bytes(b"id,text\na,x\nb\nc,y,z\nd,\xff\n,x\ne,ok\n")
+    items = read(tmp_path / "n.csv")
+    assert codes_of(items) == [
+        (3, None, "broken_row"),
+        (4, None, "broken_row"),
+        (5, None, "not_utf8"),
+        (6, None, "missing_id"),
+    ]
+    assert [note_id for note_id, _ in notes_of(items)] == ["a", "e"]
+
+
+def test_a_long_csv_field(tmp_path):
+    (tmp_path / "n.csv").write_text(f"id,text\na,{'x' * 500_000}\n")
+    assert len(notes_of(read(tmp_path / "n.csv"))[0][1]) == 500_000
+
+
+def test_a_text_file_that_is_not_utf8(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"\xff")
+    (tmp_path / "b.txt").write_bytes(b"ok")
+    assert codes_of(read(tmp_path)) == [(1, "a", "not_utf8")]
+
+
+def test_fields_that_are_asked_for(tmp_path):
+    path = jsonl(tmp_path / "n.jsonl", {"id": "a", "nr": "1", "text": "x", "body": "y"})
+    assert notes_of(read(path)) == [("a", "x")]
+    assert notes_of(read(path, text_field="body", id_field="nr")) == [("1", "y")]
+
+
+@pytest.mark.parametrize(
+    "fields, message",
+    [({"text_field": "body"}, "'body'.*found: 'a', 'b'.*--text-field"), ({}, "'text' or")],
+)
+def test_a_missing_field_is_named(tmp_path, fields, message):
+    with pytest.raises(TermlinkError, match=message):
+        read(jsonl(tmp_path / "n.jsonl", {"a": 1, "b": 2}), **fields)
+
+
+def test_no_such_input(tmp_path):
+    with pytest.raises(TermlinkError, match="TL001"):
+        NoteSource(str(tmp_path / "none.jsonl"))
+    (tmp_path / "n.pdf").write_text("x")
+    with pytest.raises(TermlinkError, match="TL801"):
+        NoteSource(str(tmp_path / "n.pdf"))
+    (tmp_path / "e.jsonl").write_text("")
+    with pytest.raises(TermlinkError, match="TL005"):
+        NoteSource(str(tmp_path / "e.jsonl"))
+    (tmp_path / "b.jsonl").write_text("\n\n")
+    with pytest.raises(TermlinkError, match="TL803"):
+        read(tmp_path / "b.jsonl")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(TermlinkError, match="TL803"):
+        read(tmp_path / "folder")
+
+
+def test_a_parquet_file_that_is_none(tmp_path):
+    (tmp_path / "n.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises(TermlinkError, match="TL813"):
+        read(tmp_path / "n.parquet")
+
+
+def test_parquet_columns_of_other_types(tmp_path):
+    table = pa.table({"id": ["a", None, "c"], "text": [b"x", b"y", None]})
+    pq.write_table(table, tmp_path / "n.parquet")
+    codes = codes_of(read(tmp_path / "n.parquet"))
+    assert codes == [
+        (1, "a", "text_not_string"),
+        (2, None, "missing_id"),
+        (3, "c", "missing_text"),
+    ]
+
+
+def test_counts(tmp_path):
+    rows = [{"id": str(i), "text": "x"} for i in range(3)]
+    assert NoteSource(str(jsonl(tmp_path / "n.jsonl", *rows))).count() == 3
+    (tmp_path / "n.csv").write_text("id,text\na,x\nb,y\n")
+    assert NoteSource(str(tmp_path / "n.csv")).count() == 2
+    (tmp_path / "1.txt").write_text("x")
+    assert NoteSource(str(tmp_path)).count() == 1
