@@ -10,7 +10,7 @@ from typing import Any, Dict, Optional
 import srsly
 
 from ..errors import TermlinkError
-from ..files import atomic_folder, read_json, write_json
+from ..files import atomic_folder, read_json, sha256_file, write_json
 from ..kb import TermKB, open_kb
 
 SAVE_MODES = ("copy", "hardlink", "path")
@@ -87,15 +87,19 @@ def kb_from_bytes(data: bytes, *, name: str, owner: Any) -> TermKB:
 
 
 def _pointer(kb: TermKB) -> Dict[str, str]:
-    return {"path": str(kb.path.resolve()), "fingerprint": kb.fingerprint}
+    return {"path": str(kb.path.resolve()), "fingerprint": _fingerprint(kb)}
+
+
+def _fingerprint(kb: TermKB) -> str:
+    # meta.json holds the sha256 of every file; kb.fingerprint is that of the encoder alone
+    return sha256_file(kb.path / "meta.json")
 
 
 def _follow(pointer: Dict[str, str], name: str) -> TermKB:
     kb = open_kb(Path(pointer["path"]))
-    if kb.fingerprint != pointer["fingerprint"]:
-        raise TermlinkError(
-            "TL705", name=name, path=kb.path, found=kb.fingerprint, expected=pointer["fingerprint"]
-        )
+    found, expected = _fingerprint(kb), pointer["fingerprint"]
+    if found != expected:
+        raise TermlinkError("TL705", name=name, path=kb.path, found=found, expected=expected)
     return kb
 
 
