@@ -1,0 +1,1 @@
+"""Training of encoders: losses, batches, hard-negative refresh, the trainer."""
