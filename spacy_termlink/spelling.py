@@ -34,7 +34,7 @@ _WORDS = {
     "tranquilliser": "tranquilizer", "tranquillisers": "tranquilizers",
 }  # fmt: skip
 
-_IRREGULAR = {
+IRREGULAR_PLURALS = {
     "feet": "foot", "teeth": "tooth", "children": "child", "men": "man", "women": "woman",
     "lice": "louse", "viscera": "viscus", "genera": "genus", "corpora": "corpus",
     "ova": "ovum", "septa": "septum", "data": "datum", "criteria": "criterion",
@@ -42,7 +42,7 @@ _IRREGULAR = {
     "femora": "femur", "crura": "crus", "foramina": "foramen", "calves": "calf", "halves": "half",
     "leaves": "leaf", "knives": "knife", "lives": "life",
 }  # fmt: skip
-_IRREGULAR_PLURAL = {singular: plural for plural, singular in _IRREGULAR.items()}
+_PLURAL_OF = {singular: plural for plural, singular in IRREGULAR_PLURALS.items()}
 #: Plural ending -> singular endings, tried in order; the first ending that fits decides.
 _ENDINGS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("ss", ()), ("us", ()), ("is", ()),
@@ -82,8 +82,8 @@ def singulars(word: str) -> tuple[str, ...]:
     """
     if len(word) < 4 or not word.isalpha() or not word.isascii():
         return ()
-    if word in _IRREGULAR:
-        return (_IRREGULAR[word],)
+    if word in IRREGULAR_PLURALS:
+        return (IRREGULAR_PLURALS[word],)
     for ending, others in _ENDINGS:
         if word.endswith(ending):
             stem = word[: len(word) - len(ending)]
@@ -99,8 +99,8 @@ def plurals(word: str) -> tuple[str, ...]:
     """
     if len(word) < 3 or not word.isalpha() or not word.isascii():
         return ()
-    if word in _IRREGULAR_PLURAL:
-        return (_IRREGULAR_PLURAL[word],)
+    if word in _PLURAL_OF:
+        return (_PLURAL_OF[word],)
     if word.endswith("y") and word[-2] not in "aeiou":
         return (word[:-1] + "ies",)
     if word.endswith("is"):

@@ -46,7 +46,7 @@ _LETTERS = str.maketrans(
 )  # fmt: skip
 _BEFORE_NFKC = str.maketrans(dict.fromkeys("\u00ae\u2122\u2120\u00a9"))  # TM is no letter
 #: Words after which a Roman number is a number, whatever its letters.
-_HEADS = frozenset(
+HEADS = frozenset(
     ("type", "types", "grade", "grades", "stage", "stages", "class", "classes", "phase", "phases",
      "group", "groups", "category", "categories", "factor", "factors", "nerve", "nerves",
      "typ", "tipo", "stade", "stadium")
@@ -110,7 +110,7 @@ def _normalize(text: str) -> str:
     words = lowered.split() if not _SPELLED.search(lowered) else _split(lowered)
     if not words:
         return " ".join(lowered.split())
-    normal = " ".join(_numbers([american(word) for word in words]))
+    normal = " ".join(arabic([american(word) for word in _unglued(words)]))
     return normal if ascii_text else _BESIDE_CJK.sub("", normal)
 
 
@@ -184,26 +184,37 @@ def _split(text: str) -> list[str]:
     return text.split()
 
 
-def _numbers(words: list[str]) -> list[str]:
-    """Arabic numbers for Roman ones, and for "one" to "ten", after a head word."""
+def arabic(words: list[str]) -> list[str]:
+    """Arabic numbers for Roman ones, and for "one" to "ten", after a word as "type"; one word for
+    each word.
+
+    words (list[str]): In lower case.
+    """
     found: list[str] = []
     counting = False
     for word in words:
-        glued = _GLUED.fullmatch(word)
-        if glued:
-            found += glued.groups()
+        if word in HEADS:
             counting = True
-        elif word in _HEADS:
             found.append(word)
-            counting = True
-        else:
-            number = _arabic(word) if counting or word in _ALWAYS_ROMAN else None
-            found.append(number or word)
+        elif counting or word in _ALWAYS_ROMAN:
+            number = _number(word)
             counting = counting and (number is not None or word in _JOINERS)
+            found.append(number or word)
+        else:
+            found.append(word)
     return found
 
 
-def _arabic(word: str) -> str | None:
+def _unglued(words: list[str]) -> Iterator[str]:
+    for word in words:
+        glued = _GLUED.fullmatch(word)
+        if glued:
+            yield from glued.groups()
+        else:
+            yield word
+
+
+def _number(word: str) -> str | None:
     if _NUMBER.fullmatch(word):
         return word
     match = _ROMAN.fullmatch(word)
