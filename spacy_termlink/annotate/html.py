@@ -8,7 +8,6 @@ from typing import IO, Any
 
 from spacy import displacy
 
-from ..terminology.sources import concept_url
 from ..types import NIL
 from .core import Linker
 
@@ -80,6 +79,8 @@ def _link(row: dict[str, Any], linker: Linker) -> str:
     shown = escape(f"{concept_id} {row['concept_name'] or ''}".strip())
     if row["assertion"] not in (None, "affirmed"):
         shown += f" ({escape(row['assertion'])})"
+    from ..terminology.sources import concept_url
+
     url = concept_url(linker.source, concept_id)
     if url is None:
         return f'<span class="nil" title="{title}">{shown}</span>'
