@@ -1,5 +1,6 @@
 """Reads a mining config: a spaCy/thinc config file with a section [mining]."""
 
+import re
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin
@@ -13,6 +14,9 @@ from ..registry import tasks as task_registry
 from .augment import AugmentSettings
 from .heldout import HeldoutSettings
 from .task import Task, check
+
+#: What confection's type checker puts around the names of types.
+_PLAIN = re.compile(r"^at root: |<class '|'>|typing\.")
 
 Settings = TypeVar("Settings", HeldoutSettings, AugmentSettings)
 
@@ -28,7 +32,8 @@ class MiningConfig:
     seed (int): Seed of every random choice; what is held out does not depend on it.
     heldout (HeldoutSettings): [mining.heldout].
     augmentation (AugmentSettings): [mining.augmentation].
-    tasks (dict[str, Task]): [mining.tasks.NAME], by name, in the file's order.
+    tasks (dict[str, Task]): [mining.tasks.NAME], sorted by name: confection's releases keep the
+        sections of a file in different orders.
     raw (dict): The section as the file has it, for the meta file.
     """
 
@@ -78,7 +83,7 @@ def resolve_config(section: dict[str, Any]) -> MiningConfig:
         seed=seed,
         heldout=heldout,
         augmentation=augmentation,
-        tasks={name: _task(name, block) for name, block in tasks.items()},
+        tasks={name: _task(name, tasks[name]) for name in sorted(tasks)},
         raw=section,
     )
 
@@ -103,7 +108,7 @@ def _task(name: str, block: Any) -> Task:
 def _problems(error: confection.ConfigValidationError) -> str:
     """The fields that do not fit, each with its message; the field's name without the block's."""
     problems = [
-        f"{'.'.join(str(part) for part in problem.get('loc', ())[-1:])}: {problem.get('msg')}"
+        f"{''.join(map(str, problem.get('loc', ())[-1:]))}: {_PLAIN.sub('', str(problem.get('msg')))}"
         for problem in error.errors or ()
     ]
     return "; ".join(problems) or _one_line(error)
