@@ -1,9 +1,15 @@
 """Protocols and small records that every rank shares."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Optional, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Protocol
 
 import numpy as np
+
+if TYPE_CHECKING:  # names for the reader and mypy: at run time rank 0 imports nothing of ours
+    from .candidates.faiss_index import DenseIndex
+    from .candidates.names import UniqueNames
+    from .lexical.ngram import NgramIndex
+    from .terminology.store import Terminology
 
 #: What a link is when no concept fits (the decision, not a missing value).
 NIL = "NIL"
@@ -67,6 +73,34 @@ class Encoder(Protocol):
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """Embeddings of the texts, (N, D) float32 with rows of norm 1, in the order given."""
+
+
+class KnowledgeBase(Protocol):
+    """What candidate generators need of a KB (`kb.TermKB` is one)."""
+
+    @property
+    def terminology(self) -> "Terminology":
+        """Concepts and names."""
+
+    @property
+    def encoder(self) -> Encoder:
+        """Encoder that made the vectors of the index."""
+
+    @property
+    def names(self) -> "UniqueNames":
+        """Names of different normal form, the rows of both indexes."""
+
+    @property
+    def index(self) -> "DenseIndex":
+        """Faiss index over the unique names."""
+
+    @property
+    def ngram(self) -> "NgramIndex":
+        """Character n-gram index over the unique names."""
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The KB's meta.json: weights of the hybrid and its threshold are read from it."""
 
 
 class CandidateGenerator(Protocol):

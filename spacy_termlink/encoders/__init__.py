@@ -1,1 +1,39 @@
-"""Encoders: texts to unit-norm embeddings."""
+"""Encoders: texts to embeddings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Union
+
+from ..errors import TermlinkError
+
+if TYPE_CHECKING:
+    from .encoder import TransformerEncoder
+
+__all__ = ["load_encoder"]
+
+
+def load_encoder(path_or_name: Union[str, Path], *, dtype: str = "auto") -> TransformerEncoder:
+    """Load an encoder; nothing is downloaded.
+
+    path_or_name (str, Path): An encoder folder, or a Hugging Face name that is in the local cache.
+    dtype (str): "auto" (what the processor is fast at), "float32" or "bfloat16".
+    RAISES (TermlinkError): TL300 if it is neither; TL301 to TL303 if it cannot be used.
+    """
+    folder = Path(path_or_name)
+    if not folder.is_dir():
+        folder = _cached(str(path_or_name))
+    # torch takes a second to import: after the path is known to be right
+    from .encoder import TransformerEncoder
+
+    return TransformerEncoder(folder, dtype=dtype)
+
+
+def _cached(name: str) -> Path:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(name, local_files_only=True))
+    except (HFValidationError, LocalEntryNotFoundError) as error:
+        raise TermlinkError("TL300", name=name) from error

@@ -68,7 +68,7 @@ def build_terminology(
     with atomic_folder(Path(path)) as folder:
         for name, table in tables.items():
             write_table(folder / f"{name}.arrow", table)
-        _write_lookup(folder / "lookup", tables)
+        write_lookup(folder / "lookup", tables)
         written = _meta(tables, meta or {})
         write_json(folder / "meta.json", written)
     return written
@@ -177,7 +177,7 @@ def graph_of(relations: pa.Table, concept_ids: pa.ChunkedArray) -> Graph:
     return Graph(len(values), child[known], parent[known])
 
 
-def _write_lookup(folder: Path, tables: dict[str, pa.Table]) -> None:
+def write_lookup(folder: Path, tables: dict[str, pa.Table]) -> None:
     """Arrays that answer a lookup by binary search on a mapped file; strings are compared after."""
     folder.mkdir()
     names, ids = tables["names"], tables["concepts"]["concept_id"]

@@ -1,0 +1,72 @@
+"""The dictionary of a terminology: which of its names are looked for in texts, and where it is kept."""
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+import numpy as np
+
+from ..lexical.dictionary import Dictionary
+from ..terminology.store import Terminology
+
+#: Roots whose concepts are what a note states. Where a terminology has one of them, the concepts
+#: outside it qualify findings (HPO: onset, severity, inheritance, frequency), in ordinary words.
+FINDING_ROOTS = ("HP:0000118",)
+
+_opened: dict[tuple[Path, int], "NamedConcepts"] = {}
+_lock = threading.Lock()
+
+
+class NamedConcepts(NamedTuple):
+    """A terminology and the dictionary of its names.
+
+    path (Path): The KB folder or terminology folder they came from.
+    terminology (Terminology): The terminology.
+    dictionary (Dictionary): Its names; a match's rows are name rows.
+    """
+
+    path: Path
+    terminology: Terminology
+    dictionary: Dictionary
+
+
+def open_dictionary(path: Path) -> NamedConcepts:
+    """The dictionary of a KB folder or terminology folder; opened once in a process, whatever the
+    number of threads. Built in memory where the folder holds none.
+
+    RAISES (TermlinkError): What opening a terminology or a dictionary raises.
+    """
+    path = Path(path).resolve()
+    folder = path / "terminology" if (path / "terminology").is_dir() else path
+    terminology = Terminology.open(folder)
+    key = (path, (folder / "meta.json").stat().st_mtime_ns)
+    with _lock:
+        if key not in _opened:
+            saved = path / "dictionary"
+            dictionary = (
+                Dictionary.open(saved, terminology.name_text)
+                if saved.is_dir()
+                else build_dictionary(terminology)
+            )
+            _opened[key] = NamedConcepts(path, terminology, dictionary)
+        return _opened[key]
+
+
+def build_dictionary(terminology: Terminology) -> Dictionary:
+    """The dictionary of all names of a terminology."""
+    return Dictionary.build(terminology.names["text"].to_pylist(), terminology.name_text)
+
+
+def finding_mask(
+    terminology: Terminology, branches_or_types: Sequence[str] = ()
+) -> Optional[np.ndarray]:
+    """Concepts that are looked for in texts.
+
+    branches_or_types (Sequence[str]): See Terminology.mask; empty for the findings of the
+        terminology (FINDING_ROOTS), or all of it where it has no such root.
+    RETURNS (Optional[np.ndarray]): (n_concepts,) bool; None for all.
+    RAISES (TermlinkError): TL107 for a value that is neither branch nor type.
+    """
+    roots = list(branches_or_types) or [r for r in FINDING_ROOTS if terminology.resolve(r)]
+    return terminology.mask(roots) if roots else None

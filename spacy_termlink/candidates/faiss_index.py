@@ -1,0 +1,164 @@
+"""The dense index: Faiss over the vectors of the unique names, inner product of unit-norm rows."""
+
+from pathlib import Path
+from typing import Any, Optional
+
+import numpy as np
+
+from ..errors import TermlinkError
+
+FILE = "dense.faiss"
+#: From this many names on `auto` takes HNSW: flat search costs 2 x names x D operations a query.
+HNSW_FROM = 20_000
+#: From this many names on `auto` also quantises: 4 times less memory.
+SQ8_FROM = 1_000_000
+HNSW_LINKS = 32
+EF_CONSTRUCTION = 100
+EF_SEARCH = 96
+#: An approximate index walks past most of what a narrow mask allows; below this many allowed rows
+#: they are compared one by one.
+BRUTE_FORCE_ROWS = 4096
+
+
+def factory_string(spec: str, n: int, width: int) -> str:
+    """Faiss factory string of an index spec.
+
+    spec (str): auto, Flat, HNSW, IVF, SQ8, PQ, or a factory string, which is passed on.
+    n (int): Names to index.
+    width (int): Columns of a vector; PQ splits them into parts of 8.
+    """
+    if spec == "auto":
+        spec = "Flat" if n < HNSW_FROM else "HNSW" if n < SQ8_FROM else "HNSW_SQ8"
+    lists = max(1, min(int(4 * n**0.5), n // 39 or 1))  # Faiss wants 39 points a list to train
+    parts = next(m for m in (48, 32, 24, 16, 12, 8, 4, 2, 1) if width % m == 0 and width // m >= 1)
+    bits = min(8, int(np.log2(max(2, n))))
+    return {
+        "Flat": "Flat",
+        "HNSW": f"HNSW{HNSW_LINKS},Flat",
+        "HNSW_SQ8": f"HNSW{HNSW_LINKS},SQ8",
+        "IVF": f"IVF{lists},Flat",
+        "SQ8": "SQ8",
+        "PQ": f"PQ{parts}x{bits}",
+    }.get(spec, spec)
+
+
+def build_index(vectors: np.ndarray, spec: str) -> "DenseIndex":
+    """Train and fill an index.
+
+    vectors (np.ndarray): (N, D) float32, rows of norm 1.
+    spec (str): See `factory_string`.
+    RAISES (TermlinkError): TL502 for a spec that Faiss does not know or cannot train.
+    """
+    import faiss
+
+    n, width = vectors.shape
+    factory = factory_string(spec, n, width)
+    try:
+        index = faiss.index_factory(width, factory, faiss.METRIC_INNER_PRODUCT)
+        if hasattr(index, "hnsw"):
+            index.hnsw.efConstruction = EF_CONSTRUCTION
+            # threads insert in an order of their own; the graph must not depend on it
+            threads = faiss.omp_get_max_threads()
+            faiss.omp_set_num_threads(1)
+        try:
+            index.train(vectors)
+            index.add(vectors)
+        finally:
+            if hasattr(index, "hnsw"):
+                faiss.omp_set_num_threads(threads)
+    except RuntimeError as error:
+        reason = str(error).rsplit("Error: ", 1)[-1].strip()
+        raise TermlinkError("TL502", spec=spec, reason=reason) from error
+    return DenseIndex(index, factory)
+
+
+class DenseIndex:
+    """A Faiss index with masks and rescoring.
+
+    index (faiss.Index): Trained and filled.
+    factory (str): Its factory string.
+    """
+
+    def __init__(self, index: Any, factory: str) -> None:
+        import faiss
+
+        self.index = index
+        self.factory = factory
+        self._flat = isinstance(index, faiss.IndexFlat)
+        if hasattr(index, "make_direct_map"):
+            index.make_direct_map()
+        if hasattr(index, "nprobe"):
+            index.nprobe = max(8, index.nlist // 8)
+
+    @classmethod
+    def open(cls, folder: Path, factory: str) -> "DenseIndex":
+        """Open a saved index; vectors stay in the file, mapped.
+
+        RAISES (TermlinkError): TL505 if the file is torn.
+        """
+        import faiss
+
+        path = folder / FILE
+        try:
+            index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
+        except RuntimeError as error:
+            reason = str(error).rsplit("Error: ", 1)[-1].strip()
+            raise TermlinkError("TL505", path=path, reason=reason) from error
+        return cls(index, factory)
+
+    def save(self, folder: Path) -> None:
+        """Write the index."""
+        import faiss
+
+        faiss.write_index(self.index, str(folder / FILE))
+
+    def __len__(self) -> int:
+        return self.index.ntotal
+
+    def search(
+        self, vectors: np.ndarray, *, n: int, allowed_rows: Optional[np.ndarray] = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The n nearest rows of each vector.
+
+        vectors (np.ndarray): (B, D) float32.
+        n (int): Rows wanted.
+        allowed_rows (Optional[np.ndarray]): Boolean mask over rows.
+        RETURNS (tuple[np.ndarray, np.ndarray]): Rows (B, n) int64 and scores (B, n) float32, best
+            first; row -1 fills up where there are fewer.
+        """
+        n = min(n, len(self))
+        if allowed_rows is not None:
+            rows = np.flatnonzero(allowed_rows)
+            if len(rows) <= BRUTE_FORCE_ROWS:
+                return self._compare(vectors, rows, min(n, len(rows)))
+        scores, rows = self.index.search(vectors, n, params=self._parameters(n, allowed_rows))
+        return rows, scores
+
+    def scores_of(self, vectors: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Inner products of vector i with the index rows `rows[i]`, (B, M); -1 gives 0."""
+        unique, inverse = np.unique(rows, return_inverse=True)
+        known = self.index.reconstruct_batch(np.maximum(unique, 0))
+        stored = known[inverse.reshape(rows.shape)]  # (B, M, D)
+        scores = np.einsum("bd,bmd->bm", vectors, stored)
+        return np.where(rows < 0, np.float32(0), scores)
+
+    def _compare(
+        self, vectors: np.ndarray, rows: np.ndarray, n: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        if not n:
+            return np.empty((len(vectors), 0), np.int64), np.empty((len(vectors), 0), np.float32)
+        scores = vectors @ self.index.reconstruct_batch(rows).T
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :n]
+        return rows[order], np.take_along_axis(scores, order, axis=1)
+
+    def _parameters(self, n: int, allowed_rows: Optional[np.ndarray]) -> Any:
+        import faiss
+
+        selector = None
+        if allowed_rows is not None:
+            selector = faiss.IDSelectorBitmap(np.packbits(allowed_rows, bitorder="little"))
+        if hasattr(self.index, "hnsw"):
+            return faiss.SearchParametersHNSW(sel=selector, efSearch=max(EF_SEARCH, 2 * n))
+        if hasattr(self.index, "nprobe"):
+            return faiss.SearchParametersIVF(sel=selector, nprobe=self.index.nprobe)
+        return faiss.SearchParameters(sel=selector) if selector is not None else None

@@ -1,0 +1,44 @@
+"""One mention in several forms (as written, and its long form): the better answer is kept."""
+
+from collections.abc import Sequence
+from typing import Optional
+
+import numpy as np
+
+from ..types import NAME_KINDS, Candidate, CandidateGenerator
+
+_RANK = {kind: i for i, kind in enumerate(NAME_KINDS)}
+
+
+def generate_forms(
+    generator: CandidateGenerator,
+    forms: Sequence[Sequence[str]],
+    *,
+    k: int,
+    allowed: Optional[np.ndarray] = None,
+) -> list[list[Candidate]]:
+    """Candidates of mentions that have one or more forms.
+
+    Each distinct string of the batch is generated once. Of a mention's answers, every concept keeps
+    its best score; among equal scores that of the later form stands first, since a long form says
+    more than its abbreviation.
+
+    forms (Sequence[Sequence[str]]): Mention -> its forms, as written first: [mention, long form...].
+    RETURNS (list[list[Candidate]]): For each mention up to k candidates, best first.
+    """
+    strings = list(dict.fromkeys(form for mention in forms for form in mention))
+    answers = dict(zip(strings, generator.generate(strings, k=k, allowed=allowed), strict=True))
+    return [_merge([answers[form] for form in mention], k) for mention in forms]
+
+
+def _merge(answers: Sequence[list[Candidate]], k: int) -> list[Candidate]:
+    if len(answers) == 1:
+        return list(answers[0])
+    best: dict[str, tuple[float, int, int, str, Candidate]] = {}
+    for place, candidates in enumerate(answers):
+        for candidate in candidates:
+            cid = candidate.concept_id
+            order = (-candidate.score, -place, _RANK[candidate.kind], cid, candidate)
+            if cid not in best or order[:4] < best[cid][:4]:
+                best[cid] = order
+    return [order[4] for order in sorted(best.values(), key=lambda order: order[:4])][:k]

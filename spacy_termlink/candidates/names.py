@@ -1,0 +1,93 @@
+"""The rows of an index: names of different normal form, each searched once whatever concepts
+share it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Optional
+
+import numpy as np
+
+from ..terminology.store import Terminology
+
+
+class UniqueNames:
+    """Maps index rows to name rows of a terminology.
+
+    offsets (np.ndarray): (n_unique + 1,) int64.
+    name_rows (np.ndarray): (n_names,) int32; those of index row i are
+        `name_rows[offsets[i]:offsets[i + 1]]`, best kind first, then by concept row.
+    """
+
+    def __init__(self, offsets: np.ndarray, name_rows: np.ndarray) -> None:
+        self.offsets = offsets
+        self.name_rows = name_rows
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def rows(self, index_row: int) -> np.ndarray:
+        """Name rows that share the normal form of an index row."""
+        return self.name_rows[self.offsets[index_row] : self.offsets[index_row + 1]]
+
+    def mask(self, terminology: Terminology, allowed: np.ndarray) -> np.ndarray:
+        """Index rows that name at least one allowed concept, (n_unique,) bool."""
+        if not len(self):
+            return np.zeros(0, dtype=bool)
+        allowed_names = allowed[terminology.concept_rows[self.name_rows]]
+        return np.logical_or.reduceat(allowed_names, self.offsets[:-1])
+
+    def save(self, folder: Path) -> None:
+        """Write both arrays."""
+        np.save(folder / "name_offsets.npy", self.offsets, allow_pickle=False)
+        np.save(folder / "name_rows.npy", self.name_rows, allow_pickle=False)
+
+    @classmethod
+    def open(cls, folder: Path) -> "UniqueNames":
+        """Map both arrays."""
+        return cls(
+            np.load(folder / "name_offsets.npy", mmap_mode="r", allow_pickle=False),
+            np.load(folder / "name_rows.npy", mmap_mode="r", allow_pickle=False),
+        )
+
+
+def unique_names(terminology: Terminology) -> tuple[UniqueNames, list[str]]:
+    """The unique names of a terminology and their normal forms, in order of their first name row.
+
+    A name with an empty normal form (only punctuation) can be found by no search and has no row.
+    """
+    rows_of: dict[str, list[int]] = {}
+    for row, normalized in enumerate(terminology.names["normalized"].to_pylist()):
+        if normalized:
+            rows_of.setdefault(normalized, []).append(row)
+    kinds, concepts = terminology.kinds, terminology.concept_rows
+    ordered = [sorted(rows, key=lambda r: (kinds[r], concepts[r])) for rows in rows_of.values()]
+    offsets = np.zeros(len(ordered) + 1, dtype=np.int64)
+    np.cumsum([len(rows) for rows in ordered], out=offsets[1:])
+    flat = np.array([row for rows in ordered for row in rows], dtype=np.int32)
+    return UniqueNames(offsets, flat), list(rows_of)
+
+
+def collapse(
+    terminology: Terminology,
+    names: UniqueNames,
+    index_rows: Sequence[int],
+    scores: Sequence[float],
+    *,
+    allowed: Optional[np.ndarray] = None,
+) -> list[tuple[float, int, int, int]]:
+    """Concepts of scored index rows, each by its best name.
+
+    RETURNS (list[tuple]): (score, kind, concept row, name row), best first: by score, then kind,
+        then concept row, which orders as the id does.
+    """
+    best: dict[int, tuple[float, int, int, int]] = {}
+    kinds, concepts = terminology.kinds, terminology.concept_rows
+    for index_row, score in zip(index_rows, scores, strict=True):
+        for name_row in names.rows(index_row).tolist():
+            concept = int(concepts[name_row])
+            if allowed is not None and not allowed[concept]:
+                continue
+            found = (-score, int(kinds[name_row]), concept, name_row)
+            if concept not in best or found < best[concept]:
+                best[concept] = found
+    return [(-score, kind, concept, row) for score, kind, concept, row in sorted(best.values())]

@@ -1,0 +1,31 @@
+"""`termlink search`: the candidates of one text."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def search_command(
+    kb: Annotated[Path, typer.Argument(help="KB folder written by 'termlink index'.")],
+    text: Annotated[str, typer.Argument(help="What to look for.")],
+    k: Annotated[int, typer.Option("-k", help="Concepts to show.", min=1)] = 10,
+    candidates: Annotated[
+        str, typer.Option(help="exact, dense, ngram, hybrid or a registered generator.")
+    ] = "hybrid",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
+) -> None:
+    """Show the concepts that a text may name, best first."""
+    import srsly
+
+    from ..kb import open_kb
+    from ._common import note, print_table
+
+    found = open_kb(kb).generator(candidates).generate([text], k=k)[0]
+    if as_json:
+        print(srsly.json_dumps([candidate.to_json() for candidate in found], indent=2))
+    elif found:
+        rows = [(c.concept_id, c.name, c.matched, c.kind, c.tier, f"{c.score:.4f}") for c in found]
+        print_table(("id", "name", "matched", "kind", "tier", "score"), rows)
+    else:
+        note("nothing found")

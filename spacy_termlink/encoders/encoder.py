@@ -1,0 +1,162 @@
+"""The transformer encoder: texts in, unit-norm embeddings out."""
+
+import hashlib
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Optional
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer
+
+from ..errors import TermlinkError
+from ..files import read_json, require_file, sha256_file
+from .bert import BertForward, is_plain_bert
+from .generic import AutoForward
+from .settings import read_settings, write_settings
+from .weights import weight_files
+
+#: Tokens a batch holds: large enough for the matrix products, small enough for the cache.
+TOKENS_PER_BATCH = 2048
+#: Characters kept of a text per token of the maximum length: a longer text is cut before it is
+#: tokenised, since a note of one 5 MB word takes minutes otherwise.
+CHARACTERS_PER_TOKEN = 32
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+
+
+class TransformerEncoder:
+    """A Hugging Face transformer with mean or CLS pooling (protocol `types.Encoder`).
+
+    folder (Path): An encoder folder, as `SentenceTransformer(path)` loads it.
+    dtype (str): "auto", "float32" or "bfloat16"; "auto" takes what the processor is fast at.
+    RAISES (TermlinkError): TL301, TL302, TL303 for a folder that cannot be used.
+    """
+
+    def __init__(self, folder: Path, *, dtype: str = "auto") -> None:
+        self.path = folder
+        self.dtype = choose_dtype() if dtype == "auto" else dtype
+        self._files, self.settings = read_settings(folder)
+        weight_files(self._files)
+        config = read_json(require_file(self._files / "config.json"))
+        self._tokenizer = load_tokenizer(self._files, self.settings.max_length)
+        forward_type = DTYPES[self.dtype]
+        with torch.inference_mode():
+            self._forward = (
+                BertForward(self._files, config, forward_type)
+                if is_plain_bert(config)
+                else AutoForward(self._files, forward_type)
+            )
+        self._fingerprint: Optional[str] = None
+
+    @property
+    def width(self) -> int:
+        """Columns of an embedding, D."""
+        return self._forward.width
+
+    @property
+    def fingerprint(self) -> str:
+        """sha256 over weights, tokenizer and settings."""
+        if self._fingerprint is None:
+            digest = hashlib.sha256(repr(tuple(self.settings)).encode())
+            digest.update(self._tokenizer.to_str().encode())
+            for file in weight_files(self._files):
+                digest.update(sha256_file(file).encode())
+            self._fingerprint = digest.hexdigest()
+        return self._fingerprint
+
+    def encode(
+        self, texts: Sequence[str], *, progress: Optional[Callable[[int], object]] = None
+    ) -> np.ndarray:
+        """Embeddings of the texts, (N, D) float32 with rows of norm 1, in the order given.
+
+        Texts are sorted by tokens, and a batch is capped by its tokens. A row depends on the other
+        texts of the call by rounding only: cosine at least 0.9999 in bfloat16, 0.999999 in float32.
+
+        texts (Sequence[str]): Any strings; an empty one has an embedding too.
+        progress (Callable[[int], object]): Called with the number of texts done since the last call.
+        """
+        ids = [self._token_ids(text) for text in texts]
+        embeddings = np.empty((len(texts), self.width), dtype=np.float32)
+        with torch.inference_mode():
+            for rows in token_batches([len(text) for text in ids], TOKENS_PER_BATCH):
+                states = self._forward([ids[row] for row in rows])
+                pooled = torch.cat([self._pool(group) for group in states])  # (B, D)
+                embeddings[rows] = torch.nn.functional.normalize(pooled).numpy()
+                if progress is not None:
+                    progress(len(rows))
+        return embeddings
+
+    def save(self, folder: Path) -> None:
+        """Write an encoder folder that loads with the same fingerprint."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for file in weight_files(self._files):
+            shutil.copyfile(file, folder / file.name)
+        shutil.copyfile(self._files / "config.json", folder / "config.json")
+        for name in (
+            "tokenizer_config.json",
+            "special_tokens_map.json",
+            "model.safetensors.index.json",
+        ):
+            if (self._files / name).is_file():
+                shutil.copyfile(self._files / name, folder / name)
+        self._tokenizer.save(str(folder / "tokenizer.json"))
+        write_settings(folder, self.settings, self.width)
+
+    def _token_ids(self, text: str) -> list[int]:
+        text = text[: self.settings.max_length * CHARACTERS_PER_TOKEN]
+        if self.settings.lowercase:
+            text = text.lower()
+        # lone surrogates cannot be passed on; one text at a time uses no thread pool, so that a
+        # process may fork afterwards without the tokenizer's warning
+        return self._tokenizer.encode(text.encode("utf8", "replace").decode("utf8")).ids
+
+    def _pool(self, states: torch.Tensor) -> torch.Tensor:
+        return states[:, 0] if self.settings.pooling == "cls" else states.mean(dim=1)
+
+
+def choose_dtype() -> str:
+    """bfloat16 where the processor multiplies it (AVX512_BF16, AMX), else float32."""
+    for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"):
+        check = getattr(torch.cpu, name, None)
+        if check is not None and check():
+            return "bfloat16"
+    return "float32"
+
+
+def load_tokenizer(folder: Path, max_length: int) -> Tokenizer:
+    """The fast tokenizer, cutting at `max_length` tokens and not padding.
+
+    A folder without tokenizer.json is converted by `transformers`.
+    """
+    path = folder / "tokenizer.json"
+    try:
+        if path.is_file():
+            tokenizer = Tokenizer.from_file(str(path))
+        else:
+            from transformers import AutoTokenizer
+
+            tokenizer = AutoTokenizer.from_pretrained(
+                folder, local_files_only=True
+            ).backend_tokenizer
+    except Exception as error:  # the Rust library raises bare Exception
+        raise TermlinkError("TL303", path=path, reason=error) from error
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(max_length)
+    return tokenizer
+
+
+def token_batches(lengths: Sequence[int], tokens_per_batch: int) -> list[np.ndarray]:
+    """Rows in ascending order of length, cut so that no batch holds more tokens than allowed (a
+    single longer text is a batch of its own)."""
+    order = np.argsort(np.asarray(lengths, dtype=np.int64), kind="stable")
+    batches: list[np.ndarray] = []
+    first, n_tokens = 0, 0
+    for i, row in enumerate(order):
+        if n_tokens and n_tokens + lengths[row] > tokens_per_batch:
+            batches.append(order[first:i])
+            first, n_tokens = i, 0
+        n_tokens += lengths[row]
+    if first < len(order):
+        batches.append(order[first:])
+    return batches

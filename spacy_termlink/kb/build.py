@@ -1,0 +1,112 @@
+"""Builds a KB folder from a terminology and an encoder."""
+
+from pathlib import Path
+from typing import Any, Union
+
+import numpy as np
+
+from .. import __version__
+from ..candidates.faiss_index import DenseIndex, build_index
+from ..candidates.names import UniqueNames, unique_names
+from ..files import atomic_folder, sha256_file, write_json
+from ..lexical.ngram import NgramIndex
+from ..terminology.store import Terminology
+from ..types import Encoder
+from .names import copy_with_names
+from .termkb import FORMAT_VERSION, TermKB
+
+
+def build_kb(
+    terminology_path: Union[str, Path],
+    encoder: Any,
+    out: Union[str, Path],
+    *,
+    index: str = "auto",
+    add_names: Union[str, Path, None] = None,
+    without_names: Union[str, Path, None] = None,
+    progress: bool = True,
+) -> TermKB:
+    """Write a KB folder; it appears under its name only when it is whole.
+
+    terminology_path (str, Path): Folder written by `termlink convert`.
+    encoder (Encoder): With `.save(folder)`, as `encoders.load_encoder` gives it.
+    out (str, Path): Folder to write; an old one is replaced at the end.
+    index (str): auto, Flat, HNSW, IVF, SQ8, PQ or a Faiss factory string.
+    add_names (str, Path): Annotated mentions, added as names of their concepts.
+    without_names (str, Path): Names to leave out, as {"concept_id", "text"} lines.
+    progress (bool): Show a progress bar where stderr is a terminal.
+    RETURNS (TermKB): The KB, opened.
+    RAISES (TermlinkError): TL1.. for the terminology, TL502 for the index spec, TL507 for the lists.
+    """
+    terminology, out = Terminology.open(terminology_path), Path(out)
+    with atomic_folder(out) as folder:
+        changes = copy_with_names(
+            terminology,
+            folder / "terminology",
+            add=None if add_names is None else Path(add_names),
+            without=None if without_names is None else Path(without_names),
+        )
+        terminology = Terminology.open(folder / "terminology")
+        names, texts = unique_names(terminology)
+        vectors = _encode(encoder, texts, progress)
+        dense, ngram = build_index(vectors, index), NgramIndex.build(texts)
+        _save(folder, encoder, names, dense, ngram)
+        meta = _meta(out.name, terminology, encoder, dense, index, len(names), changes)
+        meta["files"] = {
+            path.relative_to(folder).as_posix(): {
+                "bytes": path.stat().st_size,
+                "sha256": sha256_file(path),
+            }
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+        }
+        write_json(folder / "meta.json", meta)
+    return TermKB.open(out)
+
+
+def _encode(encoder: Any, texts: list[str], progress: bool) -> np.ndarray:
+    if not progress:
+        return encoder.encode(texts)
+    from tqdm import tqdm
+
+    with tqdm(total=len(texts), desc="Encoding", unit=" names", disable=None) as bar:
+        return encoder.encode(texts, progress=bar.update)
+
+
+def _save(
+    folder: Path, encoder: Any, names: UniqueNames, dense: DenseIndex, ngram: NgramIndex
+) -> None:
+    (folder / "index").mkdir()
+    names.save(folder / "index")
+    dense.save(folder / "index")
+    ngram.save(folder / "ngram")
+    encoder.save(folder / "encoder")
+
+
+def _meta(
+    name: str,
+    terminology: Terminology,
+    encoder: Encoder,
+    dense: DenseIndex,
+    spec: str,
+    n_unique: int,
+    changes: dict[str, int],
+) -> dict[str, Any]:
+    source = terminology.meta
+    return {
+        "kind": "kb",
+        "format_version": FORMAT_VERSION,
+        "name": name,
+        "termlink_version": __version__,
+        **{key: source[key] for key in ("source", "release", "licence", "shareable", "url")},
+        "counts": {**source["counts"], "unique_names": n_unique, **changes},
+        "encoder": {
+            "fingerprint": encoder.fingerprint,
+            "width": encoder.width,
+            "dtype": getattr(encoder, "dtype", "float32"),
+        },
+        "index": {"spec": spec, "factory": dense.factory},
+        "hybrid": {"dense_weight": 0.5},
+        "threshold": 0.5,
+        "threshold_applies_to": "score",
+    }

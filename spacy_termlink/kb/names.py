@@ -1,0 +1,118 @@
+"""Names added to and left out of a KB's copy of a terminology."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Optional
+
+import pyarrow as pa
+import srsly
+
+from ..errors import TermlinkError
+from ..files import require_file, write_json
+from ..terminology.builder import SCHEMAS, write_lookup, write_table
+from ..terminology.store import Terminology
+from ..text import normalize
+from ..types import NAME_KINDS
+
+#: What `source` says of an added name.
+ANNOTATED = "annotated"
+
+
+def copy_with_names(
+    terminology: Terminology,
+    folder: Path,
+    *,
+    add: Optional[Path] = None,
+    without: Optional[Path] = None,
+) -> dict[str, int]:
+    """Write the terminology again with other names; everything else stays. Normal forms are made
+    anew, so that a KB never holds those of an older release of this package.
+
+    add (Optional[Path]): Annotated mentions; see `read_annotated`.
+    without (Optional[Path]): Names to leave out; see `read_heldout`. A preferred name stays the
+        display name of its concept.
+    RETURNS (dict[str, int]): How many names were added and left out.
+    """
+    names = _normalized(terminology.names)
+    n_before = len(names)
+    if without is not None:
+        heldout = set(read_heldout(without, terminology))
+        pairs = zip(names["concept_id"].to_pylist(), names["normalized"].to_pylist(), strict=True)
+        names = names.filter(pa.array([pair not in heldout for pair in pairs], type=pa.bool_()))
+    n_left = len(names)
+    if add is not None:
+        known = set(zip(names["concept_id"].to_pylist(), names["normalized"].to_pylist(), strict=True))
+        new: dict[tuple[str, str], str] = {}
+        for concept_id, text in read_annotated(add, terminology):
+            pair = concept_id, normalize(text)
+            if pair[1] and pair not in known:
+                new.setdefault(pair, text)
+        rows = [(cid, text, norm, ANNOTATED, "", "") for (cid, norm), text in new.items()]
+        columns = zip(*rows, strict=True) if rows else [()] * 6
+        names = pa.concat_tables([names, pa.table(list(columns), schema=SCHEMAS["names"])])
+    counts = {"added": len(names) - n_left, "left_out": n_before - n_left}
+    tables = {name: getattr(terminology, name) for name in SCHEMAS}
+    tables["names"] = _sorted(names)
+    folder.mkdir(parents=True)
+    for name, table in tables.items():
+        write_table(folder / f"{name}.arrow", table)
+    write_lookup(folder / "lookup", tables)
+    meta = dict(terminology.meta)
+    meta["counts"] = {**meta["counts"], "names": len(names)}
+    write_json(folder / "meta.json", meta)
+    return counts
+
+
+def read_annotated(path: Path, terminology: Terminology) -> Iterator[tuple[str, str]]:
+    """(living concept id, mention text) of the mentions that name one concept of the terminology.
+
+    path (Path): mentions.jsonl. Mentions of several concepts name none of them; an id that the
+        terminology lacks is passed over.
+    """
+    for line, record in _read(path):
+        if not isinstance(record.get("text"), str) or not isinstance(record.get("concepts"), list):
+            raise TermlinkError("TL507", path=path, line=line, reason="no 'text' and 'concepts'")
+        concepts = record["concepts"]
+        if len(concepts) != 1 or record.get("cardinality", "single") != "single":
+            continue
+        if (living := terminology.resolve(str(concepts[0]))) is not None:
+            yield living, record["text"]
+
+
+def read_heldout(path: Path, terminology: Terminology) -> Iterator[tuple[str, str]]:
+    """(living concept id, normal form) of the names to leave out.
+
+    path (Path): JSONL of {"concept_id", "text"}, as `termlink mine` writes heldout.jsonl.
+    """
+    for line, record in _read(path):
+        concept_id, text = record.get("concept_id"), record.get("text")
+        if not isinstance(concept_id, str) or not isinstance(text, str):
+            raise TermlinkError("TL507", path=path, line=line, reason="no 'concept_id' and 'text'")
+        yield terminology.resolve(concept_id) or concept_id, normalize(text)
+
+
+def _read(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    with require_file(path).open(encoding="utf8", errors="surrogateescape") as file:
+        for line, text in enumerate(file, 1):
+            if not text.strip():
+                continue
+            try:
+                record = srsly.json_loads(text)
+            except ValueError as error:
+                reason = f"not JSON ({error})"
+                raise TermlinkError("TL507", path=path, line=line, reason=reason) from error
+            if not isinstance(record, dict):
+                raise TermlinkError("TL507", path=path, line=line, reason="not a JSON object")
+            yield line, record
+
+
+def _normalized(names: pa.Table) -> pa.Table:
+    normal = pa.array([normalize(text) for text in names["text"].to_pylist()], type=pa.string())
+    return names.set_column(names.schema.get_field_index("normalized"), "normalized", normal)
+
+
+def _sorted(names: pa.Table) -> pa.Table:
+    """By concept, then kind, else in the order given, as a terminology is kept."""
+    rank = {kind: i for i, kind in enumerate(NAME_KINDS)}
+    ids, kinds = names["concept_id"].to_pylist(), names["kind"].to_pylist()
+    return names.take(sorted(range(len(names)), key=lambda i: (ids[i], rank[kinds[i]])))
