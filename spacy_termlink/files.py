@@ -1,6 +1,7 @@
 """Writing so that a killed process leaves the old file or the new one, never half of one."""
 
 import hashlib
+import json
 import os
 import shutil
 import uuid
@@ -8,8 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-
-import srsly
 
 from .errors import TermlinkError
 
@@ -86,9 +85,9 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 
 
 def write_json(path: Path, data: Any) -> None:
-    """Write indented JSON, atomically; floats as Python prints them, so equal data gives equal bytes."""
+    """Write indented JSON, atomically; floats keep all their digits (srsly's are cut to nine)."""
     with atomic_file(path) as part:
-        part.write_text(srsly.json_dumps(data, indent=2) + "\n", encoding="utf8")
+        part.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf8")
 
 
 def read_json(path: Path) -> Any:
@@ -98,6 +97,6 @@ def read_json(path: Path) -> Any:
     """
     require_file(path)
     try:
-        return srsly.json_loads(path.read_text(encoding="utf8"))
+        return json.loads(path.read_text(encoding="utf8"))
     except ValueError as error:
         raise TermlinkError("TL003", path=path, reason=error) from error

@@ -1,11 +1,12 @@
 """Saving, loading and pickling of a component with a KB."""
 
+import json
+import math
 import threading
 import weakref
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, Optional, Tuple, Union
 
-import srsly
 from spacy import util
 from spacy.language import Language
 from spacy.util import SimpleFrozenList
@@ -49,7 +50,7 @@ class SavedWithKb:
         RAISES (TermlinkError): TL702 if the KB may not be shared and its data would be written.
         """
         writers: Dict[str, Callable[[Path], None]] = {
-            "cfg": lambda p: srsly.write_json(p, self._changes()),
+            "cfg": lambda p: p.write_text(json.dumps(self._changes()), encoding="utf8"),
             "vocab": lambda p: self.vocab.to_disk(p, exclude=exclude),
             "model": lambda p: self.model.to_disk(p),
         }
@@ -71,7 +72,7 @@ class SavedWithKb:
                 self.set_kb(kb)
 
         readers: Dict[str, Callable[[Path], Any]] = {
-            "cfg": lambda p: self._apply(srsly.read_json(p)),
+            "cfg": lambda p: self._apply(json.loads(p.read_text(encoding="utf8"))),
             "vocab": lambda p: self.vocab.from_disk(p, exclude=exclude),
             "model": lambda p: self.model.from_disk(p),
             "kb": read_kb,
@@ -85,7 +86,7 @@ class SavedWithKb:
         RAISES (TermlinkError): TL702 if the KB may not be shared and its data would be written.
         """
         writers: Dict[str, Callable[[], bytes]] = {
-            "cfg": lambda: srsly.json_dumps(self._changes()),
+            "cfg": lambda: json.dumps(self._changes()).encode("utf8"),
             "vocab": lambda: self.vocab.to_bytes(exclude=exclude),
             "model": self.model.to_bytes,
         }
@@ -98,7 +99,7 @@ class SavedWithKb:
     ) -> "SavedWithKb":
         """Read what `to_bytes` made; a whole KB goes to a temporary folder that lives as long as we do."""
         readers: Dict[str, Callable[[Any], Any]] = {
-            "cfg": lambda b: self._apply(srsly.json_loads(b)),
+            "cfg": lambda b: self._apply(json.loads(b)),
             "vocab": lambda b: self.vocab.from_bytes(b, exclude=exclude),
             "model": self.model.from_bytes,
             "kb": lambda b: self.set_kb(saving.kb_from_bytes(b, name=self.name, owner=self)),
@@ -135,7 +136,7 @@ class SavedWithKb:
         }
 
     def _changes(self) -> Dict[str, Tuple[Any, Any]]:
-        """Settings that differ from the config, which nlp.to_disk writes: as configured, as they are."""
+        """Settings that differ from the config, which nlp.to_disk writes: (as configured, as is)."""
         return {
             key: (self._configured[key], value)
             for key, value in self.cfg.items()
@@ -145,8 +146,14 @@ class SavedWithKb:
     def _apply(self, changes: Dict[str, Tuple[Any, Any]]) -> None:
         # a setting that spacy.load(config=...) overrides is not as configured then: it wins
         for key, (configured, value) in changes.items():
-            if self.cfg.get(key) == configured:
+            if _equal(self.cfg.get(key), configured):
                 self.cfg[key] = value
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, float) and isinstance(b, float):
+        return math.isclose(a, b)  # spaCy reads 0.6 from a config as 0.6000000000000001
+    return bool(a == b)
 
 
 def _new(cls: Any) -> Any:

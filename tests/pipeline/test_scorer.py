@@ -5,7 +5,7 @@ from spacy.training import Example
 
 from spacy_termlink.pipeline.scorer import make_linker_scorer
 
-WORDS = "fever and cough with rash".split()
+WORDS = ["fever", "and", "cough", "with", "rash"]
 score = make_linker_scorer()
 nlp = spacy.blank("en")
 
