@@ -52,6 +52,9 @@ MESSAGES = {
     "TL108": "{path}, line {line}: {reason}.",
     "TL109": "{path}: format version {found}, this release reads version {expected}. Convert the source again.",
     "TL110": "{where}: {reason}.",
+    "TL111": "{path}, line {line}: no column '{column}'. It has: {found}.",
+    "TL112": "Unknown source '{name}'. Sources: {known}.",
+    "TL113": "Could not fetch {name}: {reason}. With a copy of your own: termlink fetch {name} --from FILE_OR_URL",
     # pipeline
     "TL701": "Component '{name}' has no KB. Name its folder: config 'kb', or 'kb' in [initialize.components.{name}].",
     "TL702": "The licence of KB '{kb}' ({licence}) forbids passing it on, so '{name}' does not copy it. Set save_kb = \"path\", or allow_restricted = true if the copy stays with those who may hold it.",
