@@ -79,6 +79,8 @@ MESSAGES = {
     "TL811": "{what} failed with {error} at {where} (its message is withheld, it may hold note text).",
     "TL812": "A worker process died (out of memory?). What is done is kept: run again with --resume, with fewer processes.",
     "TL813": "{path} is not a Parquet file with text: {reason}.",
+    # text and lexical
+    "TL201": "{path} is not a dictionary of names: {reason}. Build the KB again.",
     # mining
     "TL220": "{path}, line {line}: {reason}.",
     "TL221": "Two terminologies of the run have the source '{name}'. Convert one of them with another source name.",

@@ -4,7 +4,7 @@ spaCy imports this module whenever a `Language` is made, so the components thems
 by the functions. No `from __future__ import annotations` here: spaCy reads the types.
 """
 
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
+from typing import TYPE_CHECKING, Callable, Dict, List, Optional, Union
 
 from spacy.language import Language
 from thinc.api import Config, Model
@@ -12,7 +12,9 @@ from thinc.api import Config, Model
 from ..errors import TermlinkError
 
 if TYPE_CHECKING:
+    from .term_abbreviations import TermAbbreviations
     from .term_linker import TermLinker
+    from .term_matcher import TermMatcher
 
 DEFAULT_TERM_LINKER = """
 [term_linker]
@@ -99,16 +101,51 @@ def make_term_linker(
 
 
 @Language.factory("term_abbreviations", assigns=["doc._.term_abbreviations"])
-def make_term_abbreviations(nlp: Language, name: str) -> Any:
-    """Make a `term_abbreviations`."""
+def make_term_abbreviations(nlp: Language, name: str) -> "TermAbbreviations":
+    """Make a `term_abbreviations`; it has no settings."""
     from .term_abbreviations import TermAbbreviations
 
     return TermAbbreviations(name)
 
 
-@Language.factory("term_matcher", assigns=["doc.ents"])
-def make_term_matcher(nlp: Language, name: str) -> Any:
-    """Make a `term_matcher`."""
+@Language.factory(
+    "term_matcher",
+    assigns=["doc.ents"],
+    default_config={
+        "kb": None,
+        "label": "TERM",
+        "label_types": {},
+        "spans_key": None,
+        "resolve_abbreviations": True,
+        "overwrite": False,
+        "save_kb": "copy",
+        "allow_restricted": False,
+    },
+)
+def make_term_matcher(
+    nlp: Language,
+    name: str,
+    kb: Optional[Union[str, List[str]]],
+    label: str,
+    label_types: Dict[str, List[str]],
+    spans_key: Optional[str],
+    resolve_abbreviations: bool,
+    overwrite: bool,
+    save_kb: str,
+    allow_restricted: bool,
+) -> "TermMatcher":
+    """Make a `term_matcher`; see TermMatcher for the settings. Opens no file."""
     from .term_matcher import TermMatcher
 
-    return TermMatcher(nlp.vocab, name)
+    return TermMatcher(
+        nlp.vocab,
+        name,
+        kb=kb,
+        label=label,
+        label_types=label_types,
+        spans_key=spans_key,
+        resolve_abbreviations=resolve_abbreviations,
+        overwrite=overwrite,
+        save_kb=save_kb,
+        allow_restricted=allow_restricted,
+    )

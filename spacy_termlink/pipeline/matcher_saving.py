@@ -2,8 +2,7 @@
 
 import shutil
 import tempfile
-import weakref
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, List, Sequence
 
 import srsly
@@ -11,7 +10,7 @@ import srsly
 from ..candidates.dictionary import NamedConcepts
 from ..errors import TermlinkError
 from ..files import atomic_folder, read_json, sha256_file, write_json
-from .saving import link_or_copy, remove_own
+from .saving import link_or_copy, read_files, write_files
 
 
 def save(
@@ -56,13 +55,7 @@ def to_bytes(sources: Sequence[NamedConcepts], **settings: Any) -> bytes:
     with tempfile.TemporaryDirectory(prefix="termlink-") as temporary:
         folder = Path(temporary) / "kb"
         save(sources, folder, **settings)
-        return srsly.msgpack_dumps(
-            {
-                path.relative_to(folder).as_posix(): path.read_bytes()
-                for path in sorted(folder.rglob("*"))
-                if path.is_file()
-            }
-        )
+        return srsly.msgpack_dumps(read_files(folder))
 
 
 def from_bytes(data: bytes, *, name: str, owner: Any) -> List[str]:
@@ -71,16 +64,7 @@ def from_bytes(data: bytes, *, name: str, owner: Any) -> List[str]:
     owner (Any): The component. When it goes, in the process that made it, so does the folder.
     RAISES (TermlinkError): TL705 or TL706 for a message that is not ours.
     """
-    folder = Path(tempfile.mkdtemp(prefix="termlink-"))
-    remove_own(folder, owner)
-    for relative, content in srsly.msgpack_loads(data).items():
-        parts = PurePosixPath(relative)
-        if parts.is_absolute() or ".." in parts.parts:  # bytes can come from anywhere
-            raise TermlinkError("TL706", name=name, path=relative)
-        path = folder / parts
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    return load(folder, name=name)
+    return load(write_files(srsly.msgpack_loads(data), name=name, owner=owner), name=name)
 
 
 def _follow(pointer: Path, name: str) -> str:

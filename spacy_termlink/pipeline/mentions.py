@@ -20,9 +20,8 @@ def get_forms(doc: Doc, spans: List[Span], *, resolve_abbreviations: bool) -> Li
     """
     if not (spans and resolve_abbreviations):
         return [(span.text,) for span in spans]
-    # in user_data, because an empty list tells "none found" from "nobody looked"
     searched = _ABBREVIATIONS_KEY in doc.user_data
-    table = _set_long_forms(doc) if searched else long_forms(find_abbreviations(doc.text))
+    table = get_long_forms(doc)
     forms: List[Forms] = []
     for span in spans:
         text = span.text
@@ -32,8 +31,14 @@ def get_forms(doc: Doc, spans: List[Span], *, resolve_abbreviations: bool) -> Li
     return forms
 
 
-def _set_long_forms(doc: Doc) -> Dict[str, str]:
-    return long_forms([Abbreviation(*row) for row in doc.user_data[_ABBREVIATIONS_KEY]])
+def get_long_forms(doc: Doc) -> Dict[str, str]:
+    """Long form of each abbreviation that the document defines: from `doc._.term_abbreviations`
+    where a component has set it, else from the text."""
+    # in user_data, because an empty list tells "none found" from "nobody looked"
+    rows = doc.user_data.get(_ABBREVIATIONS_KEY)
+    if rows is None:
+        return long_forms(find_abbreviations(doc.text))
+    return long_forms([Abbreviation(*row) for row in rows])
 
 
 def _scispacy_long_form(span: Span) -> str:

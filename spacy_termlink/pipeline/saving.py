@@ -33,7 +33,7 @@ def save_kb(kb: TermKB, folder: Path, *, mode: str, name: str, allow_restricted:
     _require_shareable(kb, name, allow_restricted)
     # saving a pipeline over itself: the files are there, and mapped
     if folder.resolve() != kb.path.resolve():
-        copy = _link_or_copy if mode == "hardlink" else shutil.copy2
+        copy = link_or_copy if mode == "hardlink" else shutil.copy2
         with atomic_folder(folder) as part:
             shutil.copytree(kb.path, part, copy_function=copy, dirs_exist_ok=True)
     pointer.unlink(missing_ok=True)
@@ -58,12 +58,7 @@ def kb_to_bytes(kb: TermKB, *, mode: str, name: str, allow_restricted: bool) -> 
     if mode == "path":
         return srsly.msgpack_dumps(_pointer(kb))
     _require_shareable(kb, name, allow_restricted)
-    files = {
-        path.relative_to(kb.path).as_posix(): path.read_bytes()
-        for path in sorted(kb.path.rglob("*"))
-        if path.is_file()
-    }
-    return srsly.msgpack_dumps({"files": files})
+    return srsly.msgpack_dumps({"files": read_files(kb.path)})
 
 
 def kb_from_bytes(data: bytes, *, name: str, owner: Any) -> TermKB:
@@ -74,16 +69,30 @@ def kb_from_bytes(data: bytes, *, name: str, owner: Any) -> TermKB:
     message = srsly.msgpack_loads(data)
     if "files" not in message:
         return _follow(message, name)
+    return open_kb(write_files(message["files"], name=name, owner=owner))
+
+
+def read_files(folder: Path) -> Dict[str, bytes]:
+    """Every file of a folder: path in it -> content."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def write_files(files: Dict[str, bytes], *, name: str, owner: Any) -> Path:
+    """Write what `read_files` read to a temporary folder; `owner` as in `kb_from_bytes`."""
     folder = Path(tempfile.mkdtemp(prefix="termlink-kb-"))
     weakref.finalize(owner, _remove, folder, os.getpid())
-    for relative, content in message["files"].items():
+    for relative, content in files.items():
         parts = PurePosixPath(relative)
         if parts.is_absolute() or ".." in parts.parts:  # bytes can come from anywhere
             raise TermlinkError("TL706", name=name, path=relative)
         path = folder / parts
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    return open_kb(folder)
+    return folder
 
 
 def _pointer(kb: TermKB) -> Dict[str, str]:
@@ -108,7 +117,8 @@ def _require_shareable(kb: TermKB, name: str, allow_restricted: bool) -> None:
         raise TermlinkError("TL702", name=name, kb=kb.name, licence=kb.licence)
 
 
-def _link_or_copy(source: str, target: str) -> None:
+def link_or_copy(source: str, target: str) -> None:
+    """A hard link, or a copy where there can be none."""
     try:
         os.link(source, target)
     except OSError:  # another file system, or one without links

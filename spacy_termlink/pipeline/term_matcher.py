@@ -1,6 +1,7 @@
 """The component `term_matcher`: finds mentions with the names of a terminology themselves."""
 
 import threading
+from bisect import bisect_right
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple, Union
 
@@ -21,8 +22,6 @@ from .defined import Place, add_defined
 from .saving import SAVE_MODES
 
 KbPaths = Union[str, List[str], None]
-_SETTINGS = ("label", "label_types", "spans_key", "resolve_abbreviations", "overwrite", "save_kb",
-             "allow_restricted")  # fmt: skip
 
 
 class Source(NamedTuple):
@@ -220,7 +219,7 @@ class TermMatcher(Pipe):
                 )
         if self.cfg["resolve_abbreviations"]:
             for doc, places in zip(docs, found, strict=True):
-                add_defined(doc, places, self._label_of)
+                places[:] = add_defined(doc, places, self._label_of)
         return [_without_overlap(places) for places in found]
 
     def _label_of(self, mention: str) -> Optional[str]:
@@ -337,9 +336,7 @@ class TermMatcher(Pipe):
         return _new, (type(self), self.vocab, self.name, list(self._paths), dict(self.cfg))
 
 
-def _new(
-    cls: Any, vocab: Vocab, name: str, paths: List[str], cfg: Dict[str, Any]
-) -> TermMatcher:
+def _new(cls: Any, vocab: Vocab, name: str, paths: List[str], cfg: Dict[str, Any]) -> TermMatcher:
     return cls(vocab, name, kb=paths, **cfg)
 
 
@@ -352,11 +349,15 @@ def _knows(concepts: NamedConcepts, value: str) -> bool:
 
 
 def _without_overlap(places: List[Place]) -> List[Place]:
+    starts: List[int] = []  # of the chosen ones, ascending; their ends in the same order
+    ends: List[int] = []
     chosen: List[Place] = []
-    taken: List[Tuple[int, int]] = []
     for place in sorted(places, key=lambda p: (p.start - p.end, p.distance, p.start)):
-        if all(place.end <= start or end <= place.start for start, end in taken):
-            taken.append((place.start, place.end))
+        at = bisect_right(starts, place.start)
+        before = at == 0 or ends[at - 1] <= place.start
+        if before and (at == len(starts) or place.end <= starts[at]):
+            starts.insert(at, place.start)
+            ends.insert(at, place.end)
             chosen.append(place)
     return sorted(chosen)
 

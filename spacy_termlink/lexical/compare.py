@@ -1,0 +1,134 @@
+"""Whether a few words of a text are a name: what its key has proposed is compared word by word."""
+
+import re
+from typing import NamedTuple, Optional
+
+from ..spelling import singulars
+from .stems import VERBS
+from .words import PLAIN, Words, find_words
+
+#: A distance: 0 for the same words in the same order, more for each liberty taken.
+Compared = int
+_INFLECTED, _REORDERED, _DERIVED, _SKIPPED = 1, 4, 6, 16
+#: More words than this are not looked for in another order.
+_MAX_REORDERED = 6
+#: Words that belong to their neighbour: a name with one is not looked for in another order.
+_TIED_BEFORE = re.compile(r"[^\W_][-\u2010\u2011]$")
+_TIED_AFTER = re.compile(r"[-\u2010\u2011][^\W_]")
+_ORDERED = frozenset(
+    ("and", "or", "with", "without", "no", "not", "to", "by", "from", "due", "than")
+)
+
+
+class NameWords(NamedTuple):
+    """A name taken apart.
+
+    text (str): As the source writes it.
+    forms (list[str]): Normal form of each word.
+    stems (list[str]): Stem of each word.
+    content (list[int]): Words that have a stem.
+    sorted_stems (list[str]): Stems of these, sorted.
+    soft (bool): It has commas or brackets.
+    """
+
+    text: str
+    forms: list[str]
+    stems: list[str]
+    content: list[int]
+    sorted_stems: list[str]
+    soft: bool
+
+
+def name_words(text: str) -> NameWords:
+    """Take a name apart."""
+    words = find_words(text)
+    content = [i for i, stem in enumerate(words.stems) if stem]
+    ordered = sorted(words.stems[i] for i in content)
+    return NameWords(
+        text, words.forms, words.stems, content, ordered, bool((words.gaps[1:] != PLAIN).any())
+    )
+
+
+def compare(name: NameWords, text: str, words: Words, start: int, end: int) -> Optional[Compared]:
+    """How far words start to end of a text are from a name; None if they are not that name.
+
+    They are if their stems are the same, and
+    - no comma or bracket lies between them, unless the name has one too;
+    - in another order only if they are few, a rotation ("tapering of fingers", "fingers are
+      tapering" for "tapered fingers"), and no word of the name as "and" or "with" hangs on the order;
+    - a name of one word differs by inflection only, or is long enough for derivation; a name
+      written as an abbreviation is written the same way.
+    """
+    forms, stems = words.forms[start:end], words.stems[start:end]
+    content = [i for i, stem in enumerate(stems) if stem]
+    if [*sorted(stems[i] for i in content)] != name.sorted_stems:  # two keys can be equal
+        return None
+    if not _same_edges(name, forms, content) or is_part_of_compound(text, words, start, end):
+        return None
+    if not name.soft and (words.gaps[start + 1 : end] != PLAIN).any():
+        return None
+    if len(content) == 1:
+        surface = text[words.starts[start] : words.ends[end - 1]]
+        return _compare_one(name, surface, forms[content[0]])
+    order = _order(name, stems, content, forms)
+    if order is None:
+        return None
+    moved, pairs = order
+    return moved + sum(_word_distance(name.forms[i], forms[j]) for i, j in pairs)
+
+
+def is_part_of_compound(text: str, words: Words, start: int, end: int) -> bool:
+    """Whether a hyphen ties the words to another: "non-obese", "seizure-free"."""
+    first, last = words.starts[start], words.ends[end - 1]
+    return bool(_TIED_BEFORE.search(text, max(0, first - 2), first)) or bool(
+        _TIED_AFTER.match(text, last)
+    )
+
+
+def _same_edges(name: NameWords, forms: list[str], content: list[int]) -> bool:
+    """A window starts and ends with words that count, or as the name does."""
+    head, tail = forms[: content[0]], forms[content[-1] + 1 :]
+    return head == name.forms[: name.content[0]] and tail == name.forms[name.content[-1] + 1 :]
+
+
+def _order(
+    name: NameWords, stems: list[str], content: list[int], forms: list[str]
+) -> Optional[tuple[int, list[tuple[int, int]]]]:
+    """Which word of the name is which of the text, and what the change of order costs."""
+    has_verb = any(form in VERBS for form in forms)
+    wanted, found = [name.stems[i] for i in name.content], [stems[i] for i in content]
+    if wanted == found:
+        return None if has_verb else (0, list(zip(name.content, content, strict=True)))
+    n_words = len(content)
+    if n_words > _MAX_REORDERED or not _ORDERED.isdisjoint(name.forms):
+        return None
+    for shift in range(1, n_words):
+        if wanted[shift:] + wanted[:shift] == found:
+            moved = name.content[shift:] + name.content[:shift]
+            return _REORDERED, list(zip(moved, content, strict=True))
+    return None
+
+
+def _word_distance(wanted: str, found: str) -> int:
+    if wanted == found:
+        return 0
+    if wanted in singulars(found) or found in singulars(wanted):
+        return _INFLECTED
+    return _DERIVED
+
+
+def _compare_one(name: NameWords, surface: str, form: str) -> Optional[Compared]:
+    wanted = name.forms[name.content[0]]
+    distance = _word_distance(wanted, form)
+    if _is_abbreviation(name.text):
+        return distance if surface in (name.text, f"{name.text}s") else None
+    if distance == _DERIVED and len(name.stems[name.content[0]]) < 5:
+        return None
+    if len(form) <= 3 and surface.isupper() and not name.text.isupper():
+        return None  # TIC is no tic
+    return distance
+
+
+def _is_abbreviation(text: str) -> bool:
+    """Capitals after the first letter, in one word: ADHD, mtDNA, IgA."""
+    return len(text) <= 6 and any(char.isupper() for char in text[1:])

@@ -1,0 +1,86 @@
+"""Stems: what the forms of a medical word have in common.
+
+English, and Latin endings. A word of another language is left as it is or loses an ending on both
+sides of a comparison alike. Stems only propose; what may count as the same is checked on the words.
+"""
+
+from functools import lru_cache
+
+from ..spelling import IRREGULAR_PLURALS
+
+#: Words that are there for grammar: they take no part in the comparison of names.
+FUNCTION_WORDS = frozenset(("of", "the", "in", "is", "are", "was", "were", "be", "been"))
+VERBS = frozenset(("is", "are", "was", "were", "be", "been"))
+#: Words that all say "not normal", and words that add nothing beside one of them.
+_ABNORMAL = ("abnormal", "abnormality", "abnormalities", "anomaly", "anomalies", "malformation",
+             "malformations", "deformity", "deformities", "defect", "defects")  # fmt: skip
+_EMPTY = ("morphology",)
+#: Adjective -> noun, where the adjective's own stem differs.
+_ADJECTIVES = {
+    "abdominal": "abdomen", "anal": "anus", "aortic": "aorta", "arterial": "artery",
+    "atrial": "atrium", "cardiac": "heart", "cerebellar": "cerebellum", "clavicular": "clavicle",
+    "cochlear": "cochlea", "colonic": "colon", "corneal": "cornea", "costal": "rib",
+    "crises": "crisis", "cutaneous": "skin", "dental": "tooth", "duodenal": "duodenum", "esophageal": "esophagus",
+    "facial": "face", "femoral": "femur", "fibular": "fibula", "gastric": "stomach",
+    "genital": "genitalia", "gingival": "gingiva", "hepatic": "liver",
+    "hippocampal": "hippocampus", "humeral": "humerus", "hypothalamic": "hypothalamus",
+    "intestinal": "intestine", "labial": "lip", "laryngeal": "larynx", "lingual": "tongue",
+    "macular": "macula", "mandibular": "mandible", "maxillary": "maxilla",
+    "muscular": "muscle", "nasal": "nose", "ocular": "eye", "ophthalmic": "eye", "oral": "mouth",
+    "otic": "ear", "ovarian": "ovary", "palatal": "palate", "palpebral": "eyelid",
+    "patellar": "patella", "pelvic": "pelvis", "penile": "penis", "phalangeal": "phalanx", "pharyngeal": "pharynx",
+    "pulmonary": "lung", "rectal": "rectum", "renal": "kidney", "retinal": "retina",
+    "sacral": "sacrum", "scapular": "scapula", "scrotal": "scrotum", "septal": "septum",
+    "spinal": "spine", "splenic": "spleen", "testicular": "testis", "testes": "testis",
+    "thalamic": "thalamus", "thoracic": "thorax", "tibial": "tibia", "tracheal": "trachea",
+    "ulnar": "ulna", "umbilical": "umbilicus", "ungual": "nail", "uterine": "uterus",
+    "valvular": "valve", "venous": "vein", "ventricular": "ventricle", "vertebral": "vertebra",
+}  # fmt: skip
+#: (ending, replacement, least length of what stands before it); the first that fits is applied.
+_PLURAL = (
+    ("ss", "ss", 0), ("us", "us", 0), ("is", "is", 0),
+    ("phalanges", "phalanx", 0), ("larynges", "larynx", 0), ("pharynges", "pharynx", 0),
+    ("meninges", "meninx", 0), ("ices", "ix", 4), ("mata", "ma", 3), ("ies", "y", 2),
+    ("sses", "ss", 1), ("nses", "ns", 1), ("shes", "sh", 1), ("ches", "ch", 1), ("xes", "x", 1), ("ae", "a", 2),
+    ("s", "", 3),
+)  # fmt: skip
+_ADJECTIVAL = (
+    ("plastic", "plasia", 1), ("lytic", "lysis", 3), ("istic", "ism", 2), ("otic", "osis", 4),
+    ("ically", "", 4), ("ical", "", 4), ("atous", "a", 3), ("iness", "y", 4), ("ness", "", 3),
+    ("ement", "", 4), ("ment", "", 4), ("ity", "", 4),
+)  # fmt: skip
+_VERBAL = (
+    ("ation", "", 4), ("ating", "", 4), ("ated", "", 4), ("ied", "y", 3), ("ion", "", 4),
+    ("ed", "", 3), ("ing", "", 3),
+)  # fmt: skip
+_LAST = (
+    ("ix", "", 4), ("ex", "", 4), ("ate", "", 5), ("ia", "", 4), ("ic", "", 4), ("ism", "", 4),
+    ("ous", "", 4), ("us", "", 3), ("um", "", 4), ("is", "", 5), ("a", "", 4), ("i", "", 3),
+    ("y", "", 4), ("e", "", 4),
+)  # fmt: skip
+
+
+@lru_cache(maxsize=1 << 17)
+def stem(word: str) -> str:
+    """The stem of a word; "" for a word that adds nothing.
+
+    word (str): In normal form.
+    """
+    if len(word) < 4 or not (word.isascii() and word.isalpha()) or len(word) > 40:
+        return "" if word in FUNCTION_WORDS else word
+    if word in _EMPTY or word in FUNCTION_WORDS:
+        return ""
+    word = "abnormal" if word in _ABNORMAL else _ADJECTIVES.get(word, word)
+    word = IRREGULAR_PLURALS.get(word, word)
+    for endings in (_PLURAL, _ADJECTIVAL, _VERBAL, _LAST):
+        word = _change_ending(word, endings)
+    if len(word) > 3 and word[-1] == word[-2]:  # thinn(ing), skull
+        word = word[:-1]
+    return word
+
+
+def _change_ending(word: str, endings: tuple[tuple[str, str, int], ...]) -> str:
+    for ending, replacement, least in endings:
+        if word.endswith(ending) and len(word) - len(ending) >= least:
+            return word[: len(word) - len(ending)] + replacement
+    return word
