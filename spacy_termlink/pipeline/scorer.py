@@ -3,11 +3,12 @@
 from collections import defaultdict
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
-from spacy.tokens import Doc, Span
+from spacy.tokens import Span
 from spacy.training import Example
 
 from ..counts import PRF, prf
 from ..types import NIL
+from .spans import get_spans
 
 Resolve = Callable[[str], Optional[str]]
 Counts = List[int]  # true positives, false positives, false negatives
@@ -46,10 +47,10 @@ def score_linker(
     per_type: Dict[str, Counts] = defaultdict(lambda: [0, 0, 0])
     missed: Counts = [0, 0, 0]
     for eg in examples:
-        gold_spans = _spans(eg.reference, spans_key)
+        gold_spans = get_spans(eg.reference, spans_key)
         if not any(span.kb_id_ for span in gold_spans):
             continue
-        predicted = _by_place(_spans(eg.predicted, spans_key))
+        predicted = _by_place(get_spans(eg.predicted, spans_key))
         for gold in gold_spans:
             if not gold.kb_id_:
                 continue
@@ -76,12 +77,6 @@ def _living(kb_id: str, resolve: Optional[Resolve]) -> str:
     if resolve is None or kb_id == NIL:
         return kb_id
     return resolve(kb_id) or kb_id
-
-
-def _spans(doc: Doc, spans_key: Optional[str]) -> List[Span]:
-    if spans_key is None:
-        return list(doc.ents)
-    return list(doc.spans[spans_key]) if spans_key in doc.spans else []
 
 
 def _by_place(spans: List[Span]) -> Dict[Tuple[int, int], List[Span]]:

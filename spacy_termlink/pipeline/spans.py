@@ -9,15 +9,18 @@ from spacy.tokens import Doc, Span
 from ..errors import MESSAGES
 
 
-def get_spans(doc: Doc, spans_key: Optional[str], name: str) -> List[Span]:
-    """The spans to link: `doc.ents`, or a span group. A document without the group is warned about."""
+def get_spans(doc: Doc, spans_key: Optional[str]) -> List[Span]:
+    """The spans of `doc.ents`, or of a span group; none if the document lacks the group."""
     if spans_key is None:
         return list(doc.ents)
-    if spans_key not in doc.spans:
+    return list(doc.spans[spans_key]) if spans_key in doc.spans else []
+
+
+def warn_of_missing_group(doc: Doc, spans_key: Optional[str], name: str) -> None:
+    """Say that a document lacks the group, which a recogniser sets even where it finds nothing."""
+    if spans_key is not None and spans_key not in doc.spans:
         found = ", ".join(doc.spans) or "no group"
-        warnings.warn(MESSAGES["TL707"].format(name=name, key=spans_key, found=found), stacklevel=3)
-        return []
-    return list(doc.spans[spans_key])
+        warnings.warn(MESSAGES["TL707"].format(name=name, key=spans_key, found=found), stacklevel=4)
 
 
 def set_kb_id(span: Span, kb_id: str, *, spans_key: Optional[str], i: int) -> None:

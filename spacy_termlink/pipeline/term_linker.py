@@ -22,7 +22,7 @@ from .links import Link, decide
 from .mentions import Forms, get_forms
 from .saving import SAVE_MODES
 from .serialization import SavedWithKb
-from .spans import get_spans, set_kb_id
+from .spans import get_spans, set_kb_id, warn_of_missing_group
 from .workers import settle_worker
 
 Types = Tuple[str, ...]  # branches and semantic types a label is restricted to; () for all concepts
@@ -222,12 +222,13 @@ class TermLinker(SavedWithKb, TrainablePipe):
         return [[links[query] for query in doc_queries] for doc_queries in queries]
 
     def _queries(self, doc: Doc) -> List[Tuple[Types, Forms]]:
+        warn_of_missing_group(doc, self.cfg["spans_key"], self.name)
         spans = self._spans(doc)
         forms = get_forms(doc, spans, resolve_abbreviations=self.cfg["resolve_abbreviations"])
         return [(self._label_types.get(s.label_, ()), f) for s, f in zip(spans, forms, strict=True)]
 
     def _spans(self, doc: Doc) -> List[Span]:
-        return get_spans(doc, self.cfg["spans_key"], self.name)
+        return get_spans(doc, self.cfg["spans_key"])
 
     def set_annotations(self, docs: Iterable[Doc], links: List[List[Link]]) -> None:
         """Write the links into the documents.
