@@ -1,6 +1,7 @@
 """What the commands share: clean errors, progress on stderr, tables, JSON on a file or stdout."""
 
 import functools
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -99,8 +100,6 @@ def save_json(path: Optional[Path], data: Any) -> None:
     if path is None:
         return
     if str(path) == "-":
-        import srsly
-
-        print(srsly.json_dumps(data, indent=2))
+        print(json.dumps(data, indent=2, ensure_ascii=False))
     else:
         write_json(path, data)

@@ -1,6 +1,7 @@
 """`termlink evaluate`: how well candidates rank the gold concepts of annotated mentions."""
 
 import sys
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
@@ -98,17 +99,12 @@ def _with_differences(
 
 
 def _save_details(path: Path, rankings: "dict[str, Ranking]") -> None:
-    import srsly
-
     from ..files import atomic_file
 
-    with atomic_file(path) as part:
-        lines = [
-            {"generator": name, **row}
-            for name, ranking in rankings.items()
-            for row in ranking.details()
-        ]
-        srsly.write_jsonl(part, lines)
+    with atomic_file(path) as part, part.open("w", encoding="utf8") as file:
+        for name, ranking in rankings.items():
+            for row in ranking.details():
+                file.write(dumps({"generator": name, **row}, ensure_ascii=False) + "\n")
 
 
 def _print(reports: dict[str, dict[str, Any]], differences: dict[str, Any]) -> None:

@@ -1,36 +1,40 @@
-import importlib.util
-from pathlib import Path
-
 import pytest
 import spacy
 from spacy.language import Language
 
-_PATH = Path(__file__).parent.parent / "pipeline" / "conftest.py"
-_SPEC = importlib.util.spec_from_file_location("pipeline_fixtures", _PATH)
-fixtures = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(fixtures)
+from spacy_termlink.encoders import load_encoder
+from spacy_termlink.kb import build_kb
+from spacy_termlink.terminology import Concept, Name
+from spacy_termlink.terminology.builder import build_terminology
 
+CONCEPTS = [
+    Concept("X:3", "seizure", [Name("epileptic fit"), Name("fits", "layperson")]),
+    Concept("X:4", "headache"),
+    Concept("X:7", "fever", [Name("pyrexia")]),
+    Concept("X:8", "fever remedy"),
+]
 PATTERNS = [
     {"label": "FINDING", "pattern": text}
     for text in ("seizures", "Seizure", "seizure", "fever", "headache", "qqqqq", "😀fever")
 ]
 
 
-@pytest.fixture(scope="session")
-def encoder(tmp_path_factory):
-    return fixtures.build_encoder(tmp_path_factory.mktemp("encoder") / "tiny")
+def make_kb(folder, encoder, concepts, **meta):
+    meta = {"source": "tiny", "release": "2026-01", "licence": "test", "shareable": True, **meta}
+    terminology = folder.with_name(f"{folder.name}-terminology")
+    build_terminology(concepts, terminology, meta=meta)
+    return build_kb(terminology, load_encoder(encoder), folder, progress=False).path
 
 
 @pytest.fixture(scope="session")
-def kb_path(tmp_path_factory, encoder):
-    return fixtures.build_tiny_kb(tmp_path_factory.mktemp("kbs") / "tiny", encoder).path
+def kb_path(tmp_path_factory, tiny_encoder):
+    return make_kb(tmp_path_factory.mktemp("kbs") / "tiny", tiny_encoder, CONCEPTS)
 
 
 @pytest.fixture(scope="session")
-def other_kb_path(tmp_path_factory, encoder):
-    concepts = [("B50", None, [], "febris", [fixtures.Name("fever")])]
-    path = tmp_path_factory.mktemp("kbs") / "other"
-    return fixtures.build_tiny_kb(path, encoder, concepts=concepts).path
+def other_kb_path(tmp_path_factory, tiny_encoder):
+    concepts = [Concept("B50", "febris", [Name("fever")]), Concept("B51", "headache of day 2")]
+    return make_kb(tmp_path_factory.mktemp("kbs") / "other", tiny_encoder, concepts)
 
 
 @Language.component("fails_on_boom")

@@ -1,0 +1,321 @@
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import pytest
+import spacy
+from spacy.language import Language
+
+from spacy_termlink.annotate import parts as parts_module
+from spacy_termlink.annotate.inputs import NoteSource
+from spacy_termlink.annotate.run import run_annotation
+from spacy_termlink.errors import TermlinkError
+
+SECRET = "Secretname"
+
+
+@pytest.fixture
+def pipeline(make_nlp, tmp_path):
+    """A saved pipeline; its rules find the mentions."""
+
+    def save(**more):
+        path = tmp_path / "pipeline"
+        make_nlp(**more).to_disk(path)
+        return [str(path)]
+
+    return save
+
+
+@pytest.fixture
+def notes(tmp_path):
+    def write(*texts, name="notes.jsonl"):
+        rows = [{"note_id": f"n{i}", "text": text} for i, text in enumerate(texts)]
+        path = tmp_path / name
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return path
+
+    return write
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch):
+    monkeypatch.setattr(parts_module, "PART_NOTES", 2)
+
+
+TEXTS = ["fever", "no mention", "A Seizure, a headache", "", "qqqqq", "fever fever", "seizures"]
+
+
+def run(pipeline, notes, out, **more):
+    settings = {"format": "jsonl", "rejects": out.with_suffix(".rejects"), **more}
+    return run_annotation(pipeline, NoteSource(str(notes)), out, **settings)
+
+
+def rows_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_every_note_is_accounted_for(pipeline, notes, tmp_path):
+    path = notes(*TEXTS)
+    with path.open("a") as file:
+        file.write('{"note_id": "n0", "text": "fever"}\n{"note_id": "z"}\nbroken\n')
+    out = tmp_path / "out.jsonl"
+    summary = run(pipeline(), path, out)
+    assert (summary.n_annotated, summary.n_rejected) == (7, 3)
+    assert (summary.n_mentions, summary.n_nil) == ({"tiny": 7}, {"tiny": 1})
+    assert not summary.assessed
+    assert [(r["note_id"], r["start"], r["concept_id"]) for r in rows_of(out)] == [
+        ("n0", 0, "X:7"), ("n2", 2, "X:3"), ("n2", 13, "X:4"), ("n4", 0, "NIL"), ("n5", 0, "X:7"),
+        ("n5", 6, "X:7"), ("n6", 0, "X:3"),
+    ]  # fmt: skip
+    assert [(r["line"], r["code"]) for r in rows_of(tmp_path / "out.rejects")] == [
+        (8, "duplicate_id"), (9, "missing_text"), (10, "broken_json"),
+    ]  # fmt: skip
+    assert not (tmp_path / "out.jsonl.parts").exists()
+
+
+def test_no_note_can_be_read(pipeline, notes, tmp_path):
+    path = notes()
+    path.write_text("broken\n")
+    out = tmp_path / "out.jsonl"
+    assert run(pipeline(), path, out).n_rejected == 1
+    assert out.read_text() == ""
+
+
+def test_a_fault_of_the_input_leaves_nothing(pipeline, notes, tmp_path):
+    path = notes()
+    path.write_text('{"a": 1}\n')
+    with pytest.raises(TermlinkError, match="TL802"):
+        run(pipeline(), path, tmp_path / "out.jsonl")
+    assert not list(tmp_path.glob("out*"))
+
+
+class Stop(Exception):
+    pass
+
+
+def stop_after(n):
+    """Break off once n parts are done, as a kill would."""
+    done = []
+
+    def on_part(_):
+        done.append(1)
+        if len(done) == n:
+            raise Stop
+
+    return on_part
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_a_run_that_was_stopped_goes_on(pipeline, notes, tmp_path, n):
+    saved, path = pipeline(), notes(*TEXTS)
+    run(saved, path, tmp_path / "whole.jsonl")
+    out = tmp_path / "out.jsonl"
+    with pytest.raises(Stop):
+        run(saved, path, out, on_part=stop_after(n))
+    assert not out.exists()
+    taken = []
+    run(saved, path, out, resume=True, on_part=taken.append)
+    assert sum(taken) == len(TEXTS)
+    assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+
+
+def test_resume_annotates_only_what_is_left(pipeline, notes, tmp_path):
+    saved, path, out = pipeline(), notes(*TEXTS), tmp_path / "out.jsonl"
+    with pytest.raises(Stop):
+        run(saved, path, out, on_part=stop_after(2))
+    first = out.with_name("out.jsonl.parts") / "part-0000000" / "result.json"
+    before = first.stat().st_mtime_ns
+    with pytest.raises(Stop):
+        run(saved, path, out, resume=True, on_part=stop_after(3))
+    assert first.stat().st_mtime_ns == before
+
+
+def test_resume_without_a_run_begins_one(pipeline, notes, tmp_path):
+    out = tmp_path / "out.jsonl"
+    assert run(pipeline(), notes("fever"), out, resume=True).n_annotated == 1
+    assert len(rows_of(out)) == 1
+
+
+def test_an_unfinished_run_is_not_thrown_away(pipeline, notes, tmp_path):
+    saved, path, out = pipeline(), notes(*TEXTS), tmp_path / "out.jsonl"
+    with pytest.raises(Stop):
+        run(saved, path, out, on_part=stop_after(1))
+    with pytest.raises(TermlinkError, match="TL809"):
+        run(saved, path, out)
+
+
+def test_resume_with_something_else_is_refused(pipeline, notes, tmp_path):
+    saved, path, out = pipeline(), notes(*TEXTS), tmp_path / "out.jsonl"
+    with pytest.raises(Stop):
+        run(saved, path, out, on_part=stop_after(3))
+    with pytest.raises(TermlinkError, match="TL810.*format jsonl, now parquet"):
+        run(saved, path, out, resume=True, format="parquet")
+    with pytest.raises(TermlinkError, match="TL810.*other notes"):
+        run(saved, notes("changed", *TEXTS[1:], name="b.jsonl"), out, resume=True)
+    with pytest.raises(TermlinkError, match="TL810.*more notes"):
+        run(saved, notes(*TEXTS[:4], name="c.jsonl"), out, resume=True)
+    with pytest.raises(TermlinkError, match="TL810.*pipeline"):
+        run(pipeline(threshold=0.5), path, out, resume=True)
+    # none of the refusals cost what was done
+    run(pipeline(), path, out, resume=True)
+    assert len(rows_of(out)) == 7
+
+
+def test_output_does_not_depend_on_the_number_of_processes(pipeline, notes, tmp_path):
+    saved, path = pipeline(), notes(*TEXTS)
+    run(saved, path, tmp_path / "one.jsonl")
+    run(saved, path, tmp_path / "two.jsonl", n_process=2)
+    assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
+
+
+def test_an_old_output_stays_until_the_new_one_is_whole(pipeline, notes, tmp_path):
+    out = tmp_path / "out.jsonl"
+    out.write_text("old")
+    saved, path = pipeline(), notes(*TEXTS)
+    with pytest.raises(Stop):
+        run(saved, path, out, on_part=stop_after(4))
+    assert out.read_text() == "old"
+    run(saved, path, out, resume=True)
+    assert len(rows_of(out)) == 7
+
+
+@Language.component("chatty")
+def chatty(doc):
+    logging.getLogger("spacy").warning("text: %s", doc.text)
+    logging.getLogger("other").error(doc.text)
+    warnings.warn(doc.text, stacklevel=1)
+    if "boom" in doc.text:
+        raise RuntimeError(doc.text)
+    return doc
+
+
+def test_no_note_text_in_logs_warnings_or_rejects(
+    pipeline, notes, tmp_path, capfd, caplog, monkeypatch
+):
+    path = notes(f"{SECRET} fever", f"{SECRET} boom", f"{SECRET}\0")
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        summary = run(pipeline(before=["chatty"]), path, tmp_path / "out.parquet", format="parquet")
+    assert (summary.n_annotated, summary.n_rejected) == (1, 2)
+    captured = capfd.readouterr()
+    assert SECRET not in captured.out + captured.err + caplog.text
+    assert SECRET not in (tmp_path / "out.rejects").read_text()
+    assert caplog.records
+
+
+def test_an_unexpected_exception_says_where_and_not_what(pipeline, notes, tmp_path, monkeypatch):
+    def fail(*args, **kwargs):
+        raise KeyError(f"{SECRET} in a message")
+
+    monkeypatch.setattr("spacy_termlink.annotate.workers.annotate_batch", fail)
+    with pytest.raises(TermlinkError, match="TL811.*KeyError at test_run.py") as caught:
+        run(pipeline(), notes("fever"), tmp_path / "out.jsonl")
+    assert SECRET not in str(caught.value)
+    assert caught.value.__suppress_context__
+
+
+def test_logs_are_as_before_when_the_run_is_over(pipeline, notes, tmp_path, caplog):
+    run(pipeline(), notes("fever"), tmp_path / "out.jsonl")
+    logging.getLogger("other").error("visible")
+    assert "visible" in caplog.text
+
+
+COMMAND = """
+import sys, time
+from spacy_termlink.annotate import parts, core
+parts.PART_NOTES = 2
+original = core.annotate_batch
+def slow(*args, **kwargs):
+    time.sleep(0.05)
+    return original(*args, **kwargs)
+from spacy_termlink.annotate import workers
+workers.annotate_batch = slow
+from spacy_termlink.annotate.inputs import NoteSource
+from spacy_termlink.annotate.run import run_annotation
+from pathlib import Path
+pipeline, notes, out = sys.argv[1:4]
+run_annotation([pipeline], NoteSource(notes), Path(out), format="jsonl",
+               rejects=Path(out + ".rejects"), resume=True)
+"""
+
+
+def kill_and_resume(saved, path, out, delays):
+    command = [sys.executable, "-c", COMMAND, saved[0], str(path), str(out)]
+    killed = 0
+    for delay in delays:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        folder = out.with_name(f"{out.name}.parts")
+        while not (folder / "manifest.json").exists() and process.poll() is None:
+            time.sleep(0.02)
+        time.sleep(delay)
+        if process.poll() is None:
+            os.kill(process.pid, signal.SIGKILL)
+            killed += 1
+        process.communicate()
+        if out.exists():
+            return killed
+    subprocess.run(command, check=True, capture_output=True)
+    return killed
+
+
+def test_kill_and_resume_gives_the_same(pipeline, notes, tmp_path):
+    saved, path = pipeline(), notes(*(TEXTS * 6))
+    run(saved, path, tmp_path / "whole.jsonl")
+    out = tmp_path / "out.jsonl"
+    assert kill_and_resume(saved, path, out, [0.2]) == 1
+    assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+    assert not out.with_name("out.jsonl.parts").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_many_kills(pipeline, notes, tmp_path, seed):
+    import random
+
+    rng = random.Random(seed)
+    saved, path = pipeline(), notes(*(TEXTS * 10))
+    run(saved, path, tmp_path / "whole.jsonl")
+    out = tmp_path / "out.jsonl"
+    kill_and_resume(saved, path, out, [rng.random() * 0.6 for _ in range(6)])
+    assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+
+
+def test_processes_leave_with_a_killed_parent(pipeline, notes, tmp_path):
+    import psutil
+
+    saved, path = pipeline(), notes(*(TEXTS * 50))
+    script = tmp_path / "script.py"
+    body = COMMAND.replace("resume=True", "n_process=2").strip().replace("\n", "\n    ")
+    script.write_text(f"if __name__ == '__main__':\n    {body}\n")
+    command = [sys.executable, str(script), saved[0], str(path), str(tmp_path / "o")]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.time() + 60
+        while not any((tmp_path / "o.parts").glob("part-*")) and time.time() < deadline:
+            time.sleep(0.05)
+        children = psutil.Process(process.pid).children(recursive=True)
+        assert len(children) >= 2
+    finally:
+        process.kill()
+        process.wait()
+    _, alive = psutil.wait_procs(children, timeout=10)
+    assert not alive
+
+
+def test_kbs_and_a_pipeline_do_not_mix(pipeline, notes, tmp_path, kb_path):
+    with pytest.raises(TermlinkError, match="TL807"):
+        run([*pipeline(), str(kb_path)], notes("fever"), tmp_path / "o.jsonl")
+
+
+def test_what_is_no_pipeline(notes, tmp_path):
+    spacy.blank("en").to_disk(tmp_path / "empty")
+    with pytest.raises(TermlinkError, match="TL806"):
+        run([str(tmp_path / "empty")], notes("fever"), tmp_path / "o.jsonl")
+    with pytest.raises(TermlinkError, match="TL805"):
+        run([str(tmp_path / "none")], notes("fever"), tmp_path / "o.jsonl")
+    assert not list(tmp_path.glob("o.*"))
