@@ -4,17 +4,18 @@ import re
 from typing import NamedTuple, Optional
 
 from ..spelling import singulars
-from .stems import VERBS
+from .stems import VERBS, is_adjective
 from .words import PLAIN, Words, find_words
 
 #: A distance: 0 for the same words in the same order, more for each liberty taken.
 Compared = int
-_INFLECTED, _REORDERED, _DERIVED, _SKIPPED = 1, 4, 6, 16
+_INFLECTED, _REORDERED, _DERIVED = 1, 4, 6
+SOFT = 1000
 #: More words than this are not looked for in another order.
 _MAX_REORDERED = 6
 #: Words that belong to their neighbour: a name with one is not looked for in another order.
 _TIED_BEFORE = re.compile(r"[^\W_][-\u2010\u2011]$")
-_TIED_AFTER = re.compile(r"[-\u2010\u2011][^\W_]")
+_TIED_AFTER = re.compile(r"[-\u2010\u2011](?:free|less|like|negative)\b", re.IGNORECASE)
 _ORDERED = frozenset(
     ("and", "or", "with", "without", "no", "not", "to", "by", "from", "due", "than")
 )
@@ -67,6 +68,10 @@ def compare(name: NameWords, text: str, words: Words, start: int, end: int) -> O
         return None
     if not name.soft and (words.gaps[start + 1 : end] != PLAIN).any():
         return None
+    last = forms[content[-1]]
+    followed = _has_noun_after(words, end)
+    if followed and is_adjective(last) and last not in name.forms:
+        return None
     if len(content) == 1:
         surface = text[words.starts[start] : words.ends[end - 1]]
         return _compare_one(name, surface, forms[content[0]])
@@ -74,15 +79,23 @@ def compare(name: NameWords, text: str, words: Words, start: int, end: int) -> O
     if order is None:
         return None
     moved, pairs = order
-    return moved + sum(_word_distance(name.forms[i], forms[j]) for i, j in pairs)
+    soft = SOFT if (words.gaps[start + 1 : end] != PLAIN).any() else 0
+    return soft + moved + sum(_word_distance(name.forms[i], forms[j]) for i, j in pairs)
 
 
 def is_part_of_compound(text: str, words: Words, start: int, end: int) -> bool:
-    """Whether a hyphen ties the words to another: "non-obese", "seizure-free"."""
+    """Whether a hyphen ties the words to one that changes them: "non-obese", "seizure-free"."""
     first, last = words.starts[start], words.ends[end - 1]
     return bool(_TIED_BEFORE.search(text, max(0, first - 2), first)) or bool(
         _TIED_AFTER.match(text, last)
     )
+
+
+def _has_noun_after(words: Words, end: int) -> str:
+    """The word that follows directly, as part of the same phrase; "" if none does."""
+    if end == len(words.forms) or words.gaps[end] != PLAIN or not words.stems[end]:
+        return ""
+    return "" if words.forms[end] in _ORDERED else words.forms[end]
 
 
 def _same_edges(name: NameWords, forms: list[str], content: list[int]) -> bool:
@@ -122,7 +135,7 @@ def _compare_one(name: NameWords, surface: str, form: str) -> Optional[Compared]
     distance = _word_distance(wanted, form)
     if _is_abbreviation(name.text):
         return distance if surface in (name.text, f"{name.text}s") else None
-    if distance == _DERIVED and len(name.stems[name.content[0]]) < 5:
+    if distance == _DERIVED and not (is_adjective(form) and len(form) > 5):
         return None
     if len(form) <= 3 and surface.isupper() and not name.text.isupper():
         return None  # TIC is no tic

@@ -15,7 +15,8 @@ import numpy as np
 
 from ..errors import TermlinkError
 from ..files import atomic_folder, read_json, write_json
-from .compare import Compared, compare, name_words
+from .compare import SOFT, Compared, compare, name_words
+from .shared import find_shared
 from .words import HARD, Words, find_words
 
 FORMAT_VERSION = 1
@@ -38,6 +39,7 @@ class Match(NamedTuple):
     end: int
     rows: tuple[int, ...]
     distance: int
+    whole: str = ""
 
 
 class Dictionary:
@@ -148,7 +150,14 @@ class Dictionary:
             match = self._check(texts[i], taken_apart[i], (at, at + n_words), key, allowed)
             if match:
                 found[i].append((at, at + n_words, match))
-        return [_longest(matches) for matches in found]
+        chosen = []
+        for text, words, matches in zip(texts, taken_apart, found, strict=True):
+            longest = _longest(matches)
+            shared = find_shared(
+                text, words, [m[:2] for m in longest], lambda m: self.find(m, allowed=allowed)
+            )
+            chosen.append(sorted([m[2] for m in longest] + [Match(*found) for found in shared]))
+        return chosen
 
     def _windows(self, texts: Sequence[Words]) -> Iterable[tuple[int, int, int]]:
         """(first word, number of words, key) of the windows that have the key of a name."""
@@ -218,11 +227,15 @@ def _bitmap(keys: np.ndarray) -> tuple[int, np.ndarray]:
     return shift, bits
 
 
-def _longest(matches: list[tuple[int, int, Match]]) -> list[Match]:
+def _longest(matches: list[tuple[int, int, Match]]) -> list[tuple[int, int, Match]]:
+    plain = [m for m in matches if m[2].distance < SOFT]
+    chosen: list[tuple[int, int, Match]] = []
     taken: set[int] = set()
-    chosen = []
     for start, end, match in sorted(matches, key=lambda m: (m[0] - m[1], m[2].distance, m[0])):
-        if taken.isdisjoint(range(start, end)):
+        across = match.distance >= SOFT and any(
+            m[0] < end < m[1] or m[0] < start < m[1] for m in plain
+        )  # a comma: rather the end of one mention than the middle of another
+        if not across and taken.isdisjoint(range(start, end)):
             taken.update(range(start, end))
-            chosen.append(match)
+            chosen.append((start, end, match))
     return sorted(chosen)

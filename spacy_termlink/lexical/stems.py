@@ -13,7 +13,8 @@ FUNCTION_WORDS = frozenset(("of", "the", "in", "is", "are", "was", "were", "be",
 VERBS = frozenset(("is", "are", "was", "were", "be", "been"))
 #: Words that all say "not normal", and words that add nothing beside one of them.
 _ABNORMAL = ("abnormal", "abnormality", "abnormalities", "anomaly", "anomalies", "malformation",
-             "malformations", "deformity", "deformities", "defect", "defects")  # fmt: skip
+             "malformations", "deformity", "deformities", "defect", "defects", "disorder",
+             "disorders", "problem", "problems", "manifestation", "manifestations")  # fmt: skip
 _EMPTY = ("morphology",)
 #: Adjective -> noun, where the adjective's own stem differs.
 _ADJECTIVES = {
@@ -36,6 +37,20 @@ _ADJECTIVES = {
     "ulnar": "ulna", "umbilical": "umbilicus", "ungual": "nail", "uterine": "uterus",
     "valvular": "valve", "venous": "vein", "ventricular": "ventricle", "vertebral": "vertebra",
 }  # fmt: skip
+#: Word -> a word that says the same in the names of findings.
+_SAME = {
+    "absence": "absent", "missing": "absent", "bleeding": "hemorrhage", "broadened": "broad",
+    "broadening": "broad", "convulsion": "seizure", "convulsions": "seizure",
+    "diminished": "decreased", "elevated": "increased", "elevation": "increased",
+    "elongated": "long", "extremities": "limb", "extremity": "limb", "first": "1st",
+    "fifth": "5th", "flattened": "flat", "flattening": "flat", "fourth": "4th",
+    "level": "concentration", "levels": "concentration", "numerous": "multiple",
+    "raised": "increased", "reduced": "decreased", "reduction": "decreased", "second": "2nd",
+    "shortened": "short", "shortening": "short", "thickened": "thick", "thickening": "thick",
+    "third": "3rd", "tumor": "neoplasm", "tumors": "neoplasm", "wide": "broad",
+    "widened": "broad", "widening": "broad",
+}  # fmt: skip
+_WORDS = {**_ADJECTIVES, **_SAME, **dict.fromkeys(_ABNORMAL, "abnormal")}
 #: (ending, replacement, least length of what stands before it); the first that fits is applied.
 _PLURAL = (
     ("ss", "ss", 0), ("us", "us", 0), ("is", "is", 0),
@@ -70,13 +85,18 @@ def stem(word: str) -> str:
         return "" if word in FUNCTION_WORDS else word
     if word in _EMPTY or word in FUNCTION_WORDS:
         return ""
-    word = "abnormal" if word in _ABNORMAL else _ADJECTIVES.get(word, word)
+    word = _WORDS.get(word, word)
     word = IRREGULAR_PLURALS.get(word, word)
     for endings in (_PLURAL, _ADJECTIVAL, _VERBAL, _LAST):
         word = _change_ending(word, endings)
     if len(word) > 3 and word[-1] == word[-2]:  # thinn(ing), skull
         word = word[:-1]
     return word
+
+
+def is_adjective(word: str) -> bool:
+    """Whether a word is an adjective for certain: of an organ, or by its ending."""
+    return word in _ADJECTIVES or word.endswith(("ic", "atous", "plastic"))
 
 
 def _change_ending(word: str, endings: tuple[tuple[str, str, int], ...]) -> str:

@@ -26,6 +26,14 @@ _NEW_PARAGRAPH = re.compile(r"\n\s*(?:\n|[^\w\s]|[A-Z0-9])")
 _HARD = re.compile(
     r"[.;:!?\u3002\uff1b\uff1a\uff01\uff1f\u2022|](?:\s|$)|[\u3002\uff1b\uff1f\uff01]"
 )
+#: Written with a hyphen or in one word: "pre-auricular".
+_PREFIXES = frozenset(
+    ("ab", "anti", "brady", "brachy", "bi", "cardio", "cerebro", "co", "cranio", "dys", "endo",
+     "epi", "extra", "gastro", "hemi", "hydro", "hyper", "hypo", "infra", "inter", "intra", "macro",
+     "mega", "micro", "mid", "musculo", "myo", "neuro", "nephro", "oculo", "oligo", "oro", "pan",
+     "para", "peri", "poly", "post", "pre", "pseudo", "retro", "semi", "sub", "supra", "tachy",
+     "trans", "tri", "ultra", "under", "uni", "uro", "ventriculo")
+)  # fmt: skip
 _SIGNS = {"+": "+", "+/-": "\u00b1", "-": "negative"}
 
 
@@ -59,6 +67,10 @@ def find_words(text: str) -> Words:
         surface = match.group()
         gap = text[end:start]
         glued = surface == "+" and not gap and forms and not text[start + 1 : start + 2].isalnum()
+        if gap == "-" and forms and forms[-1] in _PREFIXES and surface[0].isalpha():
+            forms[-1] += _form(surface)
+            end = ends[-1] = match.end()
+            continue
         form = "positive" if glued else _form(surface if len(surface) < 99 else surface[:99] + "~")
         gaps.append(
             (PLAIN if gap in (" ", "", "-") else _gap(gap, text[start])) if starts else HARD
