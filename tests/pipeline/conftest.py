@@ -1,18 +1,10 @@
-import json
-import string
-
-import numpy as np
 import pytest
 import spacy
-from safetensors.numpy import save_file
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from spacy_termlink.encoders import load_encoder
 from spacy_termlink.kb import TermKB, build_kb
 from spacy_termlink.terminology import Concept, Name, Relation
 from spacy_termlink.terminology.builder import build_terminology
-
-WIDTH = 16
 
 #: (id, parent, semantic types, preferred name, other names)
 CONCEPTS = [
@@ -40,47 +32,6 @@ TEXTS = [
 ]
 
 
-def build_encoder(folder):
-    """A BERT of one layer with random weights and a vocabulary of single letters."""
-    folder.mkdir(parents=True)
-    letters = string.ascii_lowercase + string.digits
-    vocab = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *letters, *(f"##{c}" for c in letters)]
-    tokenizer = Tokenizer(models.WordPiece({t: i for i, t in enumerate(vocab)}, unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    tokenizer.save(str(folder / "tokenizer.json"))
-    config = {
-        "model_type": "bert", "architectures": ["BertModel"], "hidden_size": WIDTH,
-        "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 2 * WIDTH,
-        "hidden_act": "gelu", "max_position_embeddings": 64, "type_vocab_size": 2,
-        "vocab_size": len(vocab), "layer_norm_eps": 1e-12, "pad_token_id": 0,
-    }  # fmt: skip
-    (folder / "config.json").write_text(json.dumps(config))
-    rng = np.random.default_rng(0)
-    shapes = {
-        "embeddings.word_embeddings.weight": (len(vocab), WIDTH),
-        "embeddings.position_embeddings.weight": (64, WIDTH),
-        "embeddings.token_type_embeddings.weight": (2, WIDTH),
-    }
-    layer = "encoder.layer.0."
-    for name, (n_out, n_in) in {
-        "attention.self.query": (WIDTH, WIDTH),
-        "attention.self.key": (WIDTH, WIDTH),
-        "attention.self.value": (WIDTH, WIDTH),
-        "attention.output.dense": (WIDTH, WIDTH),
-        "intermediate.dense": (2 * WIDTH, WIDTH),
-        "output.dense": (WIDTH, 2 * WIDTH),
-    }.items():
-        shapes[f"{layer}{name}.weight"], shapes[f"{layer}{name}.bias"] = (n_out, n_in), (n_out,)
-    weights = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
-    for name in ("embeddings.", f"{layer}attention.output.", f"{layer}output."):
-        weights[f"{name}LayerNorm.weight"] = np.ones(WIDTH, np.float32)
-        weights[f"{name}LayerNorm.bias"] = np.zeros(WIDTH, np.float32)
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    return folder
-
-
 def build_tiny_kb(folder, encoder, *, shareable=True, concepts=CONCEPTS):
     records = [
         Concept(
@@ -96,30 +47,27 @@ def build_tiny_kb(folder, encoder, *, shareable=True, concepts=CONCEPTS):
     meta = {"source": "tiny", "release": "2026-01", "licence": "test", "shareable": shareable}
     terminology = folder.with_name(f"{folder.name}-terminology")
     build_terminology(records, terminology, meta=meta)
-    return build_kb(terminology, load_encoder(encoder), folder, progress=False)
+    return build_kb(terminology, load_encoder(encoder, dtype="float32"), folder, progress=False)
 
 
 @pytest.fixture(scope="session")
-def encoder(tmp_path_factory):
-    return build_encoder(tmp_path_factory.mktemp("encoder") / "tiny")
-
-
-@pytest.fixture(scope="session")
-def kb_path(tmp_path_factory, encoder):
+def kb_path(tmp_path_factory, tiny_encoder):
     """Do not change the files: every test maps them."""
-    return build_tiny_kb(tmp_path_factory.mktemp("kbs") / "tiny", encoder).path
+    return build_tiny_kb(tmp_path_factory.mktemp("kbs") / "tiny", tiny_encoder).path
 
 
 @pytest.fixture(scope="session")
-def other_kb_path(tmp_path_factory, encoder):
+def other_kb_path(tmp_path_factory, tiny_encoder):
     concepts = [("B50", None, [], "febris", [Name("fever")]), ("B51", None, [], "caput", [])]
-    return build_tiny_kb(tmp_path_factory.mktemp("kbs") / "other", encoder, concepts=concepts).path
+    return build_tiny_kb(
+        tmp_path_factory.mktemp("kbs") / "other", tiny_encoder, concepts=concepts
+    ).path
 
 
 @pytest.fixture(scope="session")
-def restricted_kb_path(tmp_path_factory, encoder):
+def restricted_kb_path(tmp_path_factory, tiny_encoder):
     folder = tmp_path_factory.mktemp("kbs") / "restricted"
-    return build_tiny_kb(folder, encoder, shareable=False).path
+    return build_tiny_kb(folder, tiny_encoder, shareable=False).path
 
 
 @pytest.fixture
