@@ -52,7 +52,8 @@ def convert_source(
     meta = {
         "source": source.stem,
         **_described(reader, format, source),
-        **facts,
+        # "" says nothing: the file's own word stands
+        **{key: value for key, value in facts.items() if value != ""},
         "reader": format,
         "inputs": inputs,
     }
