@@ -56,15 +56,16 @@ class Linker(NamedTuple):
     """A `term_linker` of a pipeline.
 
     name (str): The component's name.
-    kb, source, release, licence (str): Of its KB: its name, and of its terminology.
+    kb, release, licence (str): Of its KB.
+    url (str): Template of its concepts' pages on the web, "" if there are none.
     spans_key (Optional[str]): Span group it links, None for `doc.ents`.
     """
 
     name: str
     kb: str
-    source: str
     release: str
     licence: str
+    url: str = ""
     spans_key: Optional[str] = None
 
 
@@ -92,8 +93,8 @@ def find_linkers(nlp: Language) -> list[Linker]:
     for name, component in nlp.pipeline:
         if isinstance(component, TermLinker):
             kb, key = component.kb, component.cfg["spans_key"]
-            source = kb.terminology.meta["source"]
-            linkers.append(Linker(name, kb.name, source, kb.release, kb.licence, key))
+            url = kb.terminology.meta.get("url", "")
+            linkers.append(Linker(name, kb.name, kb.release, kb.licence, url, key))
     return linkers
 
 

@@ -8,6 +8,7 @@ from typing import IO, Any
 
 from spacy import displacy
 
+from ..terminology.sources import concept_page
 from ..types import NIL
 from .core import Linker
 
@@ -79,10 +80,8 @@ def _link(row: dict[str, Any], linker: Linker) -> str:
     shown = escape(f"{concept_id} {row['concept_name'] or ''}".strip())
     if row["assertion"] not in (None, "affirmed"):
         shown += f" ({escape(row['assertion'])})"
-    from ..terminology.sources import concept_url
-
-    url = concept_url(linker.source, concept_id)
-    if url is None:
+    url = concept_page(linker.url, concept_id)
+    if not url:
         return f'<span class="nil" title="{title}">{shown}</span>'
     return f'<a href="{escape(url)}" title="{title}">{shown}</a>'
 

@@ -102,10 +102,10 @@ def write_spacy(run: Finished, path: Path) -> None:
     """A DocBin with user data: `_.kb_ents` and the rest, and the note's id in
     `doc.user_data["note_id"]`. The format is one object: it is built in memory.
     """
-    bins = (DocBin().from_bytes(data) for data in run.parts.extras("docs.spacy", run.n_parts))
     merged = DocBin(store_user_data=True)
-    for docs in bins:
-        merged.merge(docs)
+    for data in run.parts.extras("docs.spacy", run.n_parts):
+        # from_bytes keeps its own idea of whether there is user data, and merge refuses another
+        merged.merge(DocBin(store_user_data=True).from_bytes(data))
     path.write_bytes(merged.to_bytes())
 
 
