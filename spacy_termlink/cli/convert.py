@@ -55,3 +55,7 @@ def convert_command(
         f"(and {counts['obsolete']:,} retired), {counts['names']:,} names "
         f"in {time.perf_counter() - start:.1f} s"
     )
+    if lost := counts["parents_not_found"]:
+        note(
+            f"{lost:,} is_a relations lead to ids that are not in the source; left out of the hierarchy"
+        )

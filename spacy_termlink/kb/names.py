@@ -8,8 +8,8 @@ import pyarrow as pa
 import srsly
 
 from ..errors import TermlinkError
-from ..files import require_file, write_json
-from ..terminology.builder import SCHEMAS, write_lookup, write_table
+from ..files import require_file
+from ..terminology.builder import SCHEMAS, write_folder
 from ..terminology.store import Terminology
 from ..text import normalize
 from ..types import NAME_KINDS
@@ -41,7 +41,9 @@ def copy_with_names(
         names = names.filter(pa.array([pair not in heldout for pair in pairs], type=pa.bool_()))
     n_left = len(names)
     if add is not None:
-        known = set(zip(names["concept_id"].to_pylist(), names["normalized"].to_pylist(), strict=True))
+        known = set(
+            zip(names["concept_id"].to_pylist(), names["normalized"].to_pylist(), strict=True)
+        )
         new: dict[tuple[str, str], str] = {}
         for concept_id, text in read_annotated(add, terminology):
             pair = concept_id, normalize(text)
@@ -54,12 +56,9 @@ def copy_with_names(
     tables = {name: getattr(terminology, name) for name in SCHEMAS}
     tables["names"] = _sorted(names)
     folder.mkdir(parents=True)
-    for name, table in tables.items():
-        write_table(folder / f"{name}.arrow", table)
-    write_lookup(folder / "lookup", tables)
     meta = dict(terminology.meta)
     meta["counts"] = {**meta["counts"], "names": len(names)}
-    write_json(folder / "meta.json", meta)
+    write_folder(folder, tables, meta)
     return counts
 
 

@@ -1,6 +1,7 @@
 """Writes a terminology folder from a stream of concepts (DESIGN.md, section 3)."""
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,15 @@ import pyarrow.compute as pc
 
 from .. import __version__
 from ..errors import TermlinkError
-from ..files import atomic_folder, write_json
+from ..files import atomic_folder, sha256_file, write_json
 from ..text import normalize
 from ..types import NAME_KINDS
 from .concept import Concept, Name
 from .graph import Graph, check_acyclic
 
 FORMAT_VERSION = 1
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 SCHEMAS = {
     "concepts": pa.schema(
@@ -59,18 +62,37 @@ def build_terminology(
     concepts (Iterable[Concept]): In any order; ids must be unique.
     path (Path): Folder to write; replaced as a whole.
     meta (dict): source, release, licence, shareable, reader, inputs: copied into meta.json.
-    RAISES (TermlinkError): TL101 double id, TL102 cycle, TL106 no concept.
+    RAISES (TermlinkError): TL101 double id, TL102 cycle, TL106 no concept, TL110 a text that is none.
     RETURNS (dict): The meta.json written.
     """
     tables = _tables(concepts, path)
-    ids = tables["concepts"]["concept_id"].to_numpy(zero_copy_only=False)
-    _check_graph(tables, ids)
+    _check_graph(tables)
     with atomic_folder(Path(path)) as folder:
-        for name, table in tables.items():
-            write_table(folder / f"{name}.arrow", table)
-        write_lookup(folder / "lookup", tables)
-        written = _meta(tables, meta or {})
-        write_json(folder / "meta.json", written)
+        return write_folder(folder, tables, _meta(tables, meta or {}))
+
+
+def write_folder(folder: Path, tables: dict[str, pa.Table], meta: dict[str, Any]) -> dict[str, Any]:
+    """Write the files of a terminology to an existing folder, meta.json last.
+
+    tables (dict[str, pa.Table]): One per name of SCHEMAS.
+    meta (dict): What meta.json says; size and sha256 of each file are added.
+    RETURNS (dict): The meta.json written.
+    """
+    for name, table in tables.items():
+        write_table(folder / f"{name}.arrow", table)
+    write_lookup(folder / "lookup", tables)
+    files = [path for path in sorted(folder.rglob("*")) if path.suffix in (".arrow", ".npy")]
+    written = {
+        **meta,
+        "files": {
+            path.relative_to(folder).as_posix(): {
+                "bytes": path.stat().st_size,
+                "sha256": sha256_file(path),
+            }
+            for path in files
+        },
+    }
+    write_json(folder / "meta.json", written)
     return written
 
 
@@ -95,6 +117,7 @@ def _tables(concepts: Iterable[Concept], path: Path) -> dict[str, pa.Table]:
         if concept.concept_id in seen:
             raise TermlinkError("TL101", concept_id=concept.concept_id, where=path)
         seen.add(concept.concept_id)
+        _check_concept(concept, path)
         _add_concept(columns, concept)
         if concept.obsolete and concept.replaced_by:
             alive[concept.concept_id] = concept.replaced_by
@@ -134,20 +157,43 @@ def _add_concept(columns: dict[str, list[tuple]], concept: Concept) -> None:
     )
     columns["relations"].extend((cid, r.type, r.object) for r in concept.relations)
     columns["xrefs"].extend((cid, x.xref, x.predicate) for x in concept.xrefs)
-    columns["redirects"].extend((alt, cid) for alt in concept.alt_ids if not concept.obsolete)
+    columns["redirects"].extend((alt, cid) for alt in concept.alt_ids)
     if concept.obsolete:
         return
     names = [Name(concept.name, "preferred", concept.language), *concept.names]
     columns["names"].extend(
-        (cid, n.text, normalize(n.text), n.kind, n.language, n.source) for n in names if n.text
+        (cid, n.text, normalize(n.text), n.kind, n.language, n.source)
+        for n in names
+        if n.text.strip()
     )
+
+
+def _check_concept(concept: Concept, path: Path) -> None:
+    """Refuse what a table of strings cannot hold, before any of it is written."""
+    where = f"{path}, concept {concept.concept_id!r}"
+    for text in (
+        concept.concept_id,
+        concept.name,
+        concept.definition,
+        *(n.text for n in concept.names),
+    ):
+        if not isinstance(text, str):
+            raise TermlinkError("TL110", where=where, reason=f"expected text, found {text!r}")
+        if not text.isascii() and _SURROGATE.search(text):
+            reason = f"half of a surrogate pair, which is no character, in {text[:80]!r}"
+            raise TermlinkError("TL110", where=where, reason=reason)
+    for name in concept.names:
+        if name.kind not in NAME_KINDS:
+            reason = f"unknown kind {name.kind!r}; kinds are {', '.join(NAME_KINDS)}"
+            raise TermlinkError("TL110", where=where, reason=reason)
 
 
 def _redirects(columns: dict[str, list[tuple]], replaced: dict[str, str]) -> list[tuple]:
     """Alternative and retired ids with the living concept each ends at. A living id never
     redirects; a chain is followed to its end; one that ends nowhere is left out."""
     living = {row[0] for row in columns["concepts"] if not row[4]}
-    direct = dict(columns["redirects"])
+    # an id that two concepts claim goes to the first of them in the order of ids
+    direct = dict(sorted(columns["redirects"], reverse=True))
     direct.update(replaced)
     found = []
     for alt in direct:
@@ -159,9 +205,9 @@ def _redirects(columns: dict[str, list[tuple]], replaced: dict[str, str]) -> lis
     return sorted(found)
 
 
-def _check_graph(tables: dict[str, pa.Table], ids: np.ndarray) -> None:
-    graph = graph_of(tables["relations"], tables["concepts"]["concept_id"])
-    check_acyclic(graph, lambda row: ids[row])
+def _check_graph(tables: dict[str, pa.Table]) -> None:
+    ids = tables["concepts"]["concept_id"]
+    check_acyclic(graph_of(tables["relations"], ids), lambda row: ids[row].as_py())
 
 
 def graph_of(relations: pa.Table, concept_ids: pa.ChunkedArray) -> Graph:
@@ -220,5 +266,13 @@ def _meta(tables: dict[str, pa.Table], given: dict[str, Any]) -> dict[str, Any]:
             "concepts": len(concepts),
             "obsolete": pc.sum(pc.cast(concepts["obsolete"], pa.int64())).as_py() or 0,
             **{name: len(table) for name, table in tables.items() if name != "concepts"},
+            "parents_not_found": _count_lost_parents(tables),
         },
     }
+
+
+def _count_lost_parents(tables: dict[str, pa.Table]) -> int:
+    """is_a edges that lead to an id the terminology lacks; they are no part of the hierarchy."""
+    parents = tables["relations"].filter(pc.equal(tables["relations"]["type"], "is_a"))["object"]
+    known = pc.is_in(parents, value_set=tables["concepts"]["concept_id"].combine_chunks())
+    return len(parents) - (pc.sum(known).as_py() or 0)

@@ -56,6 +56,13 @@ class Graph:
             self._depth = self._depths()
         return int(self._depth[row])
 
+    @property
+    def max_depth(self) -> int:
+        """Depth of the deepest row."""
+        if self._depth is None:
+            self._depth = self._depths()
+        return int(self._depth.max(initial=0))
+
     def find_cycle(self) -> list[int]:
         """Rows of one cycle, first row repeated at the end; [] where there is none.
 

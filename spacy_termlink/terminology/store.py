@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import TermlinkError
-from ..files import read_json
+from ..files import read_json, sha256_file
 from ..text import normalize
 from ..types import NAME_KINDS
 from .builder import FORMAT_VERSION, SCHEMAS, graph_of, hash_text
@@ -67,9 +67,36 @@ class Terminology:
         found = meta.get("format_version") if isinstance(meta, dict) else None
         if found != FORMAT_VERSION:
             raise TermlinkError("TL109", path=path, found=found, expected=FORMAT_VERSION)
+        _check_sizes(path, meta)
         tables = {name: _map_table(path / f"{name}.arrow", name) for name in SCHEMAS}
         lookup = {name: _map_array(path / "lookup" / f"{name}.npy") for name in LOOKUPS}
         return cls(path, meta, tables, lookup)
+
+    def verify(self) -> None:
+        """Compare every file with its sha256.
+
+        RAISES (TermlinkError): TL007, naming the first file that differs.
+        """
+        for name, entry in self.meta["files"].items():
+            if (found := sha256_file(self.path / name)) != entry["sha256"]:
+                raise TermlinkError(
+                    "TL007", path=self.path / name, found=found, expected=entry["sha256"]
+                )
+
+    def info(self) -> dict[str, Any]:
+        """What `termlink info` prints: counts, names by kind, depth, release, licence, bytes."""
+        keys = ("source", "release", "licence", "shareable", "url", "reader", "reader_version")
+        n_of_kind = np.bincount(self.kinds, minlength=len(NAME_KINDS)).tolist()
+        return {
+            "kind": "terminology",
+            "path": str(self.path),
+            **{key: self.meta[key] for key in keys},
+            "counts": self.meta["counts"],
+            "names_by_kind": dict(zip(NAME_KINDS, n_of_kind, strict=True)),
+            "depth": self.graph.max_depth,
+            "bytes": sum(entry["bytes"] for entry in self.meta["files"].values()),
+            "inputs": self.meta["inputs"],
+        }
 
     @property
     def n_concepts(self) -> int:
@@ -149,6 +176,8 @@ class Terminology:
         normalized (bool): `text` is in normal form already.
         """
         text = text if normalized else normalize(text)
+        if not text:
+            return []  # two texts of punctuation only have nothing in common
         return self._find_all(self._normalized, "name", text)
 
     # --- the hierarchy by id
@@ -214,6 +243,15 @@ class Terminology:
                 found.append(row)
             at += 1
         return found
+
+
+def _check_sizes(path: Path, meta: dict[str, Any]) -> None:
+    for name, entry in meta.get("files", {}).items():
+        if not (path / name).is_file():
+            raise TermlinkError("TL103", path=path, reason=f"{name} is missing")
+        if (size := (path / name).stat().st_size) != entry["bytes"]:
+            reason = f"{name} has {size} bytes, expected {entry['bytes']}"
+            raise TermlinkError("TL103", path=path, reason=reason)
 
 
 def _map_table(path: Path, name: str) -> pa.Table:
