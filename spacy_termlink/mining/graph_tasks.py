@@ -9,6 +9,9 @@ from .draws import sample
 from .records import Record
 from .task import Task, check, check_cap, check_kinds, make_task, of_kind
 
+#: Siblings looked at before a child is given up: hardly one in a thousand is barred.
+SIBLING_DRAWS = 20
+
 
 def make_child_parent(
     kinds: List[str] = ["preferred"],  # noqa: B006
@@ -137,8 +140,7 @@ def _sibling(corpus: Corpus, item: Item, rng: random.Random) -> Optional[tuple[s
     graph = item.source.terminology.graph
     near = {*graph.parents(item.row), *graph.children(item.row)}
     siblings = [row for row in graph.siblings(item.row) if row not in near]
-    rng.shuffle(siblings)
-    for row in siblings:
+    for row in rng.sample(siblings, min(len(siblings), SIBLING_DRAWS)):
         name, concept = corpus.preferred(item.source, row), corpus.concept(item.source, row)
         if name and corpus.may_oppose(item, concept, name):
             return name.text, concept

@@ -58,7 +58,7 @@ def check_setting(good: bool, field: str, value: object, expected: str) -> None:
 
 def inner_products(rows: Tensor, columns: Tensor) -> Tensor:
     """Inner products (A, C) in float32, under autocast too: an exponential with beta = 50 of a
-    bfloat16 similarity is off by a fifth."""
+    bfloat16 similarity is off by a tenth."""
     with torch.autocast(rows.device.type, enabled=False):
         return rows.float() @ columns.float().T
 
