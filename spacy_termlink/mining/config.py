@@ -32,6 +32,8 @@ class MiningConfig:
     seed (int): Seed of every random choice; what is held out does not depend on it.
     heldout (HeldoutSettings): [mining.heldout].
     augmentation (AugmentSettings): [mining.augmentation].
+    branches (dict[str, list[str]]): [mining.branches]: by terminology, the only branches and
+        semantic types to train on.
     tasks (dict[str, Task]): [mining.tasks.NAME], sorted by name: confection's releases keep the
         sections of a file in different orders.
     raw (dict): The section as the file has it, for the meta file.
@@ -40,6 +42,7 @@ class MiningConfig:
     seed: int
     heldout: HeldoutSettings
     augmentation: AugmentSettings
+    branches: dict[str, list[str]]
     tasks: dict[str, Task]
     raw: dict[str, Any]
 
@@ -68,7 +71,7 @@ def resolve_config(section: dict[str, Any]) -> MiningConfig:
     RAISES (TermlinkError): TL223 for a value that does not fit, TL226 for a task that is not
         registered.
     """
-    known = ("seed", "heldout", "augmentation", "tasks")
+    known = ("seed", "heldout", "augmentation", "branches", "tasks")
     for field in section:
         check(field in known, f"mining.{field}", section[field], f"one of {', '.join(known)}")
     seed = section.get("seed", 0)
@@ -77,12 +80,18 @@ def resolve_config(section: dict[str, Any]) -> MiningConfig:
     augmentation = _settings(
         AugmentSettings, section.get("augmentation", {}), "mining.augmentation"
     )
+    branches = section.get("branches", {})
+    where = "mining.branches"
+    check(isinstance(branches, dict), where, branches, "a section")
+    for name, values in branches.items():
+        check(_fits(values, list[str]), f"{where}.{name}", values, "a list of ids or types")
     tasks = section.get("tasks", {})
     check(bool(tasks), "mining.tasks", tasks, "at least one section [mining.tasks.NAME]")
     return MiningConfig(
         seed=seed,
         heldout=heldout,
         augmentation=augmentation,
+        branches=dict(branches),
         tasks={name: _task(name, tasks[name]) for name in sorted(tasks)},
         raw=section,
     )

@@ -1,7 +1,7 @@
 """The terminologies of one run, seen as training may see them: without what is held out."""
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import NamedTuple, Optional
@@ -69,8 +69,15 @@ class Corpus:
         *,
         seed: int = 0,
         heldout: Optional[HeldoutSettings] = None,
+        branches: Optional[Mapping[str, Sequence[str]]] = None,
     ) -> None:
-        """RAISES (TermlinkError): TL221 if two terminologies have the same name."""
+        """Open to all tasks.
+
+        branches (Mapping[str, Sequence[str]]): By name of a terminology, the only branches and
+            semantic types to train on, as `Terminology.mask` takes them.
+        RAISES (TermlinkError): TL221 if two terminologies have the same name, TL222 for a name
+            that is none of the run's, TL107 for a branch that the terminology lacks.
+        """
         self.seed = seed
         self.settings = heldout or HeldoutSettings()
         self.sources = [
@@ -81,6 +88,11 @@ class Corpus:
         for name in names:
             if names.count(name) > 1:
                 raise TermlinkError("TL221", name=name)
+        self._allowed = {
+            source.number: source.terminology.mask(branches[source.name])
+            for source in self.select(branches or ())
+            if branches
+        }
         self._ambiguous = self._find_ambiguous()
         self.equivalents = find_equivalents(self._ids(), self._references())
         self.heldout = self._hold_out()
@@ -97,12 +109,19 @@ class Corpus:
         native = source.terminology.concept_id(row)
         return curie(native, source.name) if native in self._ambiguous else native
 
+    def is_allowed(self, source: Source, row: int) -> bool:
+        """Whether a concept lies in a branch to train on."""
+        mask = self._allowed.get(source.number)
+        return mask is None or bool(mask[row])
+
     def names(self, source: Source, row: int) -> list[UsableName]:
         """Names of a concept that may be trained on, preferred first; no text twice."""
         return self._names(source.number, row)
 
     def _read_names(self, number: int, row: int) -> list[UsableName]:
         source = self.sources[number]
+        if not self.is_allowed(source, row):
+            return []
         if self.concept(source, row) in self.heldout.concepts:
             return []
         terminology, found = source.terminology, {}
@@ -241,7 +260,7 @@ class Corpus:
         held = Heldout()
         wanted = self.select(self.settings.terminologies)
         for source, row in self._living():
-            if source not in wanted:
+            if source not in wanted or not self.is_allowed(source, row):
                 continue
             terminology = source.terminology
             concept = self.concept(source, row)

@@ -42,7 +42,7 @@ def mine_records(
     if out.is_dir():
         raise TermlinkError("TL008", path=out)
     opened = [Terminology.open(path) for path in terminologies]
-    corpus = Corpus(opened, seed=config.seed, heldout=config.heldout)
+    corpus = Corpus(opened, seed=config.seed, heldout=config.heldout, branches=config.branches)
     augmenter = Augmenter(corpus, config.augmentation)
     counts: dict[str, dict[str, Any]] = {}
     with ExitStack() as stack:

@@ -99,6 +99,19 @@ def test_a_task_named_twice_in_meta_says_its_weight_and_copies(hpo, tmp_path):
     assert 0 < task["augmented"] <= task["records"] / 2
 
 
+def test_branches(two_sources, tmp_path):
+    tasks = {"parents": {"@tasks": "spacy-termlink.ChildParent.v1"}}
+    settings = {"heldout": {"names": 1.0}, "tasks": tasks}
+    run(two_sources, tmp_path / "r.jsonl", branches={"hpo": ["HP:2"]}, **settings)
+    names = {name.concept_id for name in read_names(tmp_path / "names.jsonl")}
+    assert names == {"HP:2", "HP:3", "HP:4", "D:1", "D:2", "D:3", "D:4"}
+    heldout = [json.loads(line)["concept_id"] for line in (tmp_path / "heldout.jsonl").open()]
+    assert set(heldout) == {"HP:2", "HP:3", "HP:4"}
+    for branches, code in (({"mesh": ["C"]}, "TL222"), ({"hpo": ["HP:99"]}, "TL107")):
+        with pytest.raises(TermlinkError, match=code):
+            run(two_sources, tmp_path / "r.jsonl", branches=branches)
+
+
 def test_a_failed_run_leaves_the_old_files(hpo, tmp_path):
     out = tmp_path / "r.jsonl"
     run([hpo], out)
@@ -120,6 +133,7 @@ def test_a_failed_run_leaves_the_old_files(hpo, tmp_path):
         ({"heldout": {"terminologies": "hpo"}}, "TL223.*mining.heldout.terminologies"),
         ({"augmentation": {"case": 1}}, "TL223.*mining.augmentation.case.*true or false"),
         ({"augmentation": {"rate": True}}, "TL223.*mining.augmentation.rate"),
+        ({"branches": {"hpo": "HP:1"}}, "TL223.*mining.branches.hpo.*a list"),
         ({"tasks": {}}, "TL223.*mining.tasks"),
         ({"tasks": {"a": 1}}, "TL223.*mining.tasks.a"),
         ({"tasks": {"a": {"@tasks": "none.v1"}}}, "TL226.*mining.tasks.a.*none.v1.*SynonymPairs"),
