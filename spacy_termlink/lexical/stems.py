@@ -13,8 +13,8 @@ FUNCTION_WORDS = frozenset(("of", "the", "in", "is", "are", "was", "were", "be",
 VERBS = frozenset(("is", "are", "was", "were", "be", "been"))
 #: Words that all say "not normal", and words that add nothing beside one of them.
 _ABNORMAL = ("abnormal", "abnormality", "abnormalities", "anomaly", "anomalies", "malformation",
-             "malformations", "deformity", "deformities", "defect", "defects", "disorder",
-             "disorders", "problem", "problems", "manifestation", "manifestations")  # fmt: skip
+             "malformations", "deformity", "deformities", "defect", "defects", "problem",
+             "problems")  # fmt: skip
 _EMPTY = ("morphology",)
 #: Adjective -> noun, where the adjective's own stem differs.
 _ADJECTIVES = {

@@ -14,12 +14,14 @@ class Place(NamedTuple):
     start, end (int): `text[start:end]`.
     label (str): Its label.
     distance (int): How far it is from the name it was found by; 0 for the same words.
+    whole (str): The mention in full, where it shares words with its neighbour; else "".
     """
 
     start: int
     end: int
     label: str
     distance: int
+    whole: str = ""
 
 
 def add_defined(

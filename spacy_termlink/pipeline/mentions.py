@@ -1,6 +1,6 @@
 """What each span of a document is searched as."""
 
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, Iterable, List, Tuple
 
 from spacy.tokens import Doc, Span
 
@@ -8,27 +8,42 @@ from ..lexical.abbreviations import Abbreviation, find_abbreviations, long_forms
 
 Forms = Tuple[str, ...]  # the mention, then its long form if it has one
 
+_WHOLES_KEY = "term_mentions"
 _ABBREVIATIONS_KEY: Any = ("._.", "term_abbreviations", None, None)
 
 
 def get_forms(doc: Doc, spans: List[Span], *, resolve_abbreviations: bool) -> List[Forms]:
-    """What each span is searched as: its text and, for an abbreviation of this document, its long form.
+    """What each span is searched as: its text and, for an abbreviation of this document, its long
+    form. A span that shares words with its neighbour ("palmar" in "palmar and plantar pits") is
+    searched as the whole that `term_matcher` has put together.
 
     The long form comes from `doc._.term_abbreviations` where a component has set it, else from
     scispaCy's `span._.long_form` where that is set. In a document that no component has searched
     for abbreviations, it comes from the text by the algorithm that `term_abbreviations` uses.
     """
+    wholes = doc.user_data.get(_WHOLES_KEY, {})
+    texts = [wholes.get(_place(span), span.text) for span in spans]
     if not (spans and resolve_abbreviations):
-        return [(span.text,) for span in spans]
+        return [(text,) for text in texts]
     searched = _ABBREVIATIONS_KEY in doc.user_data
     table = get_long_forms(doc)
     forms: List[Forms] = []
-    for span in spans:
-        text = span.text
+    for span, text in zip(spans, texts, strict=True):
         known, scispacy = table.get(text), _scispacy_long_form(span)
         long_form = (known or scispacy) if searched else (scispacy or known)
         forms.append((text, long_form) if long_form else (text,))
     return forms
+
+
+def set_whole_mentions(doc: Doc, wholes: Iterable[Tuple[Span, str]]) -> None:
+    """Keep what spans stand for in full, for `get_forms`; plain JSON in `doc.user_data`."""
+    found = {_place(span): whole for span, whole in wholes if whole}
+    if found:
+        doc.user_data[_WHOLES_KEY] = {**doc.user_data.get(_WHOLES_KEY, {}), **found}
+
+
+def _place(span: Span) -> str:
+    return f"{span.start_char}:{span.end_char}"
 
 
 def get_long_forms(doc: Doc) -> Dict[str, str]:

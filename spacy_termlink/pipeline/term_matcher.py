@@ -19,6 +19,7 @@ from ..candidates.dictionary import NamedConcepts, finding_mask, open_dictionary
 from ..errors import TermlinkError
 from . import matcher_saving
 from .defined import Place, add_defined
+from .mentions import set_whole_mentions
 from .saving import SAVE_MODES
 
 KbPaths = Union[str, List[str], None]
@@ -215,7 +216,8 @@ class TermMatcher(Pipe):
             matched = source.concepts.dictionary.match(texts, allowed=source.allowed)
             for places, matches in zip(found, matched, strict=True):
                 places.extend(
-                    Place(m.start, m.end, source.label(m.rows), m.distance) for m in matches
+                    Place(m.start, m.end, source.label(m.rows), m.distance, m.whole)
+                    for m in matches
                 )
         if self.cfg["resolve_abbreviations"]:
             for doc, places in zip(docs, found, strict=True):
@@ -237,7 +239,8 @@ class TermMatcher(Pipe):
         """
         spans_key, overwrite = self.cfg["spans_key"], self.cfg["overwrite"]
         for doc, doc_places in zip(docs, places, strict=True):
-            spans = [span for place in doc_places for span in _spans(doc, place)]
+            spans = [_span(doc, place) for place in doc_places]
+            set_whole_mentions(doc, zip(spans, [place.whole for place in doc_places], strict=True))
             if spans_key is None:
                 old = list(doc.ents)
                 kept = [*spans, *old] if overwrite else [*old, *spans]
@@ -362,9 +365,8 @@ def _without_overlap(places: List[Place]) -> List[Place]:
     return sorted(chosen)
 
 
-def _spans(doc: Doc, place: Place) -> List[Span]:
-    span = doc.char_span(place.start, place.end, label=place.label, alignment_mode="expand")
-    return [] if span is None else [span]
+def _span(doc: Doc, place: Place) -> Span:
+    return doc.char_span(place.start, place.end, label=place.label, alignment_mode="expand")
 
 
 def _first_come(spans: List[Span]) -> List[Span]:
