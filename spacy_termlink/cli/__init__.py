@@ -1,12 +1,20 @@
 """The command line: one file per command, each with one function `NAME_command`."""
 
-from importlib import import_module, util
 from typing import Annotated
 
 import typer
 
 from .. import __version__
 from ._common import run_clean
+from .annotate import annotate_command
+from .convert import convert_command
+from .evaluate import evaluate_command
+from .evaluate_docs import evaluate_docs_command
+from .fetch import fetch_command
+from .index import index_command
+from .info import info_command
+from .mine import mine_command
+from .search import search_command
 
 HELP = "Link the mentions of clinical texts to the concepts of terminologies."
 
@@ -20,9 +28,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-COMMANDS = (
-    "fetch", "convert", "info", "mine", "index", "search", "evaluate", "evaluate_docs", "annotate",
+_FUNCTIONS = (
+    fetch_command, convert_command, info_command, mine_command, index_command, search_command,
+    evaluate_command, evaluate_docs_command, annotate_command,
 )  # fmt: skip
+#: Names of the commands, in the order of their work; "_" is typed as "-".
+COMMANDS = tuple(function.__name__.removesuffix("_command") for function in _FUNCTIONS)
 
 
 def main() -> None:
@@ -48,7 +59,5 @@ def _root(
     pass
 
 
-for _name in COMMANDS:
-    if util.find_spec(f"{__name__}.{_name}"):
-        _module = import_module(f".{_name}", __name__)
-        app.command(_name.replace("_", "-"))(run_clean(getattr(_module, f"{_name}_command")))
+for _name, _function in zip(COMMANDS, _FUNCTIONS, strict=True):
+    app.command(_name.replace("_", "-"))(run_clean(_function))

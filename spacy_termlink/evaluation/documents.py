@@ -32,8 +32,8 @@ def evaluate_documents(
       has it, else those of its entities) against the set of predicted ids.
     In the first two, an entity without concepts (NIL) neither is predicted nor has to be found; a
     concept predicted on a gold NIL entity is a false positive. A gold entity of several concepts is
-    right with any of them and is one entity; on document level each of them has to be found.
-    Labels are not compared. The empty cases are those of `counts.prf`.
+    right with any of them and is one entity; on document level each of them has to be found. Ids of
+    an `accept` list are as right as the concept they stand for. Labels are not compared. The empty cases are those of `counts.prf`.
 
     gold_docs, pred_docs (Sequence[AnnotatedDoc]): The same documents in the same order.
     resolve (Optional[Resolve]): Living id of an id, None where unknown (then the id stays as it is);
@@ -49,7 +49,7 @@ def evaluate_documents(
     counts = {
         "strict": [_paired(_linked(g), _linked(p), _same_link) for g, p in pairs],
         "partial": [_paired(_linked(g), _linked(p), _near_link) for g, p in pairs],
-        "documents": [_sets(_concepts(g), _concepts(p)) for g, p in pairs],
+        "documents": [_sets(_concepts(g), _accepted(g, _concepts(p))) for g, p in pairs],
         "mentions_strict": [_paired(g.entities, p.entities, _same_span) for g, p in pairs],
         "mentions_partial": [_paired(g.entities, p.entities, _overlap) for g, p in pairs],
     }
@@ -96,11 +96,11 @@ def _overlap(gold: Entity, pred: Entity) -> bool:
 
 
 def _same_link(gold: Entity, pred: Entity) -> bool:
-    return _same_span(gold, pred) and not set(gold.concepts).isdisjoint(pred.concepts)
+    return _same_span(gold, pred) and not gold.gold.isdisjoint(pred.concepts)
 
 
 def _near_link(gold: Entity, pred: Entity) -> bool:
-    return _overlap(gold, pred) and not set(gold.concepts).isdisjoint(pred.concepts)
+    return _overlap(gold, pred) and not gold.gold.isdisjoint(pred.concepts)
 
 
 def _linked(doc: AnnotatedDoc) -> list[Entity]:
@@ -113,6 +113,19 @@ def _concepts(doc: AnnotatedDoc) -> set[str]:
     return {concept for entity in doc.entities for concept in entity.concepts}
 
 
+def _accepted(gold: AnnotatedDoc, pred: set[str]) -> set[str]:
+    """Predicted ids, those that a gold entity accepts in the place of its concept as that concept."""
+    wanted = _concepts(gold)
+    stands_for = {
+        other: concept
+        for entity in reversed(gold.entities)
+        for concept, others in zip(entity.concepts, entity.accept, strict=False)
+        for other in others
+        if concept in wanted
+    }
+    return {i if i in wanted else stands_for.get(i, i) for i in pred}
+
+
 def _resolved(doc: AnnotatedDoc, resolve: Optional[Resolve]) -> AnnotatedDoc:
     def living(ids: Iterable[str]) -> tuple[str, ...]:
         return tuple(ids) if resolve is None else tuple(resolve(i) or i for i in ids)
@@ -120,7 +133,10 @@ def _resolved(doc: AnnotatedDoc, resolve: Optional[Resolve]) -> AnnotatedDoc:
     return AnnotatedDoc(
         doc.doc_id,
         doc.text,
-        tuple(Entity(e.start, e.end, living(e.concepts), e.label) for e in doc.entities),
+        tuple(
+            Entity(e.start, e.end, living(e.concepts), e.label, tuple(map(living, e.accept)))
+            for e in doc.entities
+        ),
         None if doc.doc_concepts is None else living(doc.doc_concepts),
         doc.split,
     )

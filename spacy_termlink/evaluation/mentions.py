@@ -52,12 +52,19 @@ class Entity:
     start, end (int): Character offsets.
     concepts (tuple[str, ...]): Concept ids; empty for NIL.
     label (str): Entity label, or "".
+    accept (tuple[tuple[str, ...], ...]): Per concept the equally right ids, or empty.
     """
 
     start: int
     end: int
     concepts: tuple[str, ...]
     label: str = ""
+    accept: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def gold(self) -> frozenset[str]:
+        """Every id that counts as right."""
+        return frozenset(self.concepts).union(*self.accept)
 
 
 @dataclass(frozen=True)
@@ -170,15 +177,12 @@ def _mention(path: Path, line: int, row: dict[str, Any]) -> tuple[Mention, bool]
     given = row.get("cardinality")
     if given is not None and given not in CARDINALITIES:
         raise _bad(path, line, f"'cardinality' is none of {', '.join(CARDINALITIES)}")
-    accept = row.get("accept") or []
-    if accept and (not isinstance(accept, list) or len(accept) != len(concepts)):
-        raise _bad(path, line, "'accept' must hold one list of ids per gold concept")
     start, end = (_offset(path, line, row, name) for name in ("start", "end"))
     mention = Mention(
         id=_text(path, line, row, "id") or f"line {line}",
         text=text,
         concepts=concepts,
-        accept=tuple(_ids(path, line, {"accept": ids}, "accept") for ids in accept),
+        accept=_accept(path, line, row),
         doc_id=_text(path, line, row, "doc_id"),
         label=_text(path, line, row, "label"),
         split=_text(path, line, row, "split"),
@@ -212,8 +216,9 @@ def _entity(path: Path, line: int, row: dict[str, Any], length: int) -> Entity:
     start, end = (_offset(path, line, row, name) for name in ("start", "end"))
     if start is None or end is None or not start < end <= length:
         raise _bad(path, line, f"an entity has offsets {start}:{end} in a text of {length}")
+    concepts = _ids(path, line, row, "concepts", required=True)
     label = _text(path, line, row, "label")
-    return Entity(start, end, _ids(path, line, row, "concepts", required=True), label)
+    return Entity(start, end, concepts, label, _accept(path, line, row))
 
 
 def _text(path: Path, line: int, row: dict[str, Any], name: str, *, required: bool = False) -> str:
@@ -240,6 +245,13 @@ def _ids(
     if not isinstance(value, list) or not all(isinstance(i, str) and i for i in value):
         raise _bad(path, line, f"'{name}' must be a list of concept ids")
     return tuple(dict.fromkeys(value))
+
+
+def _accept(path: Path, line: int, row: dict[str, Any]) -> tuple[tuple[str, ...], ...]:
+    accept = row.get("accept") or []
+    if accept and (not isinstance(accept, list) or len(accept) != len(row["concepts"])):
+        raise _bad(path, line, "'accept' must hold one list of ids per gold concept")
+    return tuple(_ids(path, line, {"accept": ids}, "accept") for ids in accept)
 
 
 def _offset(path: Path, line: int, row: dict[str, Any], name: str) -> Optional[int]:

@@ -67,7 +67,7 @@ def link_gold_mentions(
         prepared, golds = _prepare(nlp, docs)
         for gold, doc in zip(golds, nlp.pipe(prepared, batch_size=BATCH_SIZE), strict=True):
             for entity, span in zip(gold, doc.ents, strict=True):
-                wanted = {resolve(i) or i for i in entity.concepts} or {NIL}
+                wanted = {resolve(i) or i for i in entity.gold} or {NIL}
                 n[bool(entity.concepts)] += 1
                 right[bool(entity.concepts)] += span.kb_id_ in wanted
     return {

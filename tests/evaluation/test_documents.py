@@ -77,11 +77,23 @@ def test_doc_concepts_stand_for_the_entities():
     assert counts(doc((0, 5, "A"), doc_concepts=()), doc((0, 5, "A")), "documents") == (0, 1, 0)
 
 
+def test_accepted_ids_count():
+    entity = Entity(0, 5, ("A", "B"), accept=(("A", "A2"), ("B", "B2")))
+    gold = AnnotatedDoc("d", TEXT, (entity, Entity(6, 9, ("C",), accept=(("C", "A"),))))
+    pred = doc((0, 5, "A2"), (6, 9, "A"))
+    assert counts(gold, pred, "strict") == (2, 0, 0)
+    # A2 stands for A; A is a gold concept itself, so it does not stand for C
+    assert counts(gold, pred, "documents") == (1, 0, 2)
+    assert counts(gold, doc((0, 5, "B2"), (6, 9, "C")), "documents") == (2, 0, 1)
+
+
 def test_ids_are_resolved_on_both_sides():
     redirects = {"OLD": "A", "A": "A", "ALT": "A"}
     gold, pred = doc((0, 5, "OLD"), (6, 9, "GONE")), doc((0, 5, "ALT"), (6, 9, "GONE"))
     assert counts(gold, pred, "strict") == (1, 1, 1)
     resolved = evaluate_documents([gold], [pred], resolve=redirects.get)
+    accepting = AnnotatedDoc("d", TEXT, (Entity(0, 5, ("Z",), accept=(("Z", "OLD"),)),))
+    assert counts(accepting, pred, "strict", resolve=redirects.get) == (1, 1, 0)
     assert resolved["strict"]["tp"] == 2
     assert resolved["documents"]["tp"] == 2
 

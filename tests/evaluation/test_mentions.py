@@ -111,7 +111,7 @@ def doc(doc_id="d", text="a fever", entities=(), **more):
 
 
 def test_docs_are_read(tmp_path):
-    entity = {"start": 2, "end": 7, "label": "X", "concepts": ["A:1"]}
+    entity = {"start": 2, "end": 7, "label": "X", "concepts": ["A:1"], "accept": [["A:9"]]}
     path = write(
         tmp_path / "d.jsonl",
         doc(entities=[entity], split="dev", doc_concepts=["A:1", "A:2"]),
@@ -123,6 +123,7 @@ def test_docs_are_read(tmp_path):
     assert first.doc_concepts == ("A:1", "A:2")
     found = first.entities[0]
     assert (found.start, found.end, found.label, found.concepts) == (2, 7, "X", ("A:1",))
+    assert (found.accept, found.gold) == ((("A:9",),), {"A:1", "A:9"})
     # "no concept in this document" and "not said" are two things
     assert second.doc_concepts == ()
     assert third.doc_concepts is None
@@ -138,6 +139,16 @@ def test_docs_are_read(tmp_path):
         (doc("e", entities=[{"start": 2, "end": 2, "concepts": []}]), "offsets 2:2"),
         (doc("e", entities=[{"start": 2, "concepts": []}]), "offsets 2:None"),
         (doc("e", entities=["x"]), "'entities' must be a list"),
+        (
+            doc(
+                "e",
+                entities=[
+                    {"start": 0, "end": 1, "concepts": ["A"], "accept": []},
+                    {"start": 0, "end": 1, "concepts": ["A"], "accept": [[], []]},
+                ],
+            ),
+            "'accept' must hold",
+        ),
         (doc("e", doc_concepts="A:1"), "'doc_concepts' must be a list"),
     ],
 )

@@ -1,0 +1,237 @@
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from spacy_termlink import __version__
+from spacy_termlink.cli import app
+from spacy_termlink.evaluation.ranking import METRICS
+
+
+def termlink(*args, **kwargs):
+    return CliRunner().invoke(app, [str(arg) for arg in args], catch_exceptions=False, **kwargs)
+
+
+def write(path, *rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+DOC = "A heart attack (HA) was seen. HA is bad. Fits, and a qqqq."
+
+
+@pytest.fixture
+def mentions(tmp_path):
+    return write(
+        tmp_path / "mentions.jsonl",
+        {"text": "heart attack", "doc_id": "d", "concepts": ["T:0007"], "split": "dev"},
+        {"text": "HA", "doc_id": "d", "concepts": ["T:0007"], "split": "dev"},
+        {"text": "fits", "doc_id": "e", "concepts": ["T:9003"], "split": "dev"},
+        {"text": "mitral insufficiency", "concepts": ["T:0008", "T:0001"], "split": "dev"},
+        {"text": "nothing", "concepts": [], "cardinality": "noid", "split": "train"},
+    )
+
+
+@pytest.fixture
+def docs(tmp_path):
+    return write(
+        tmp_path / "docs.jsonl",
+        {
+            "doc_id": "d",
+            "text": DOC,
+            "entities": [
+                {"start": 2, "end": 14, "label": "X", "concepts": ["T:0007"]},
+                {"start": 41, "end": 45, "label": "X", "concepts": ["T:9003"]},
+            ],
+        },
+    )
+
+
+def test_version():
+    assert termlink("--version").output == f"termlink {__version__}\n"
+
+
+@pytest.mark.parametrize("args", [["none"], ["evaluate"], ["annotate", "a"], ["--bogus"]])
+def test_usage_errors_end_with_2(args):
+    assert termlink(*args).exit_code == 2
+
+
+def test_under_spacy():
+    result = subprocess.run(
+        [sys.executable, "-m", "spacy", "termlink", "evaluate", "none", "none"],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert result.returncode == 2
+    assert result.stderr == "termlink: error: [TL001] No such file or folder: none.\n"
+
+
+def test_evaluate(tiny_kb, mentions, tmp_path):
+    out = tmp_path / "figures.json"
+    result = termlink("evaluate", tiny_kb, mentions, "--candidates", "exact", "--json", out)
+    assert result.exit_code == 0, result.output
+    found = json.loads(out.read_text())
+    # HA is no name of the terminology
+    assert (found["n"], found["hits@1"], found["hits@10"]) == (4, 0.75, 0.75)
+    assert set(METRICS) <= set(found) and set(found["ci"]) == set(METRICS)
+    assert found["mentions_per_second"] > 0
+    about = ("set", "split", "label", "cardinality", "docs", "kb", "release", "candidates", "k")
+    assert [found[name] for name in about] == [
+        str(mentions), None, None, "all", None, "tiny", "2026-01-01", "exact", 10,
+    ]  # fmt: skip
+    assert "hits@1" in result.stdout and "0.7500 [" in result.stdout
+
+
+def test_evaluate_resolves_abbreviations_by_docs(tiny_kb, mentions, docs, tmp_path):
+    out = tmp_path / "figures.json"
+    options = ["--candidates", "exact", "--docs", docs, "--cardinality", "single", "--json", out]
+    assert termlink("evaluate", tiny_kb, mentions, *options).exit_code == 0
+    found = json.loads(out.read_text())
+    assert (found["n"], found["hits@1"]) == (3, 1.0)
+
+
+def test_evaluate_writes_json_alone_to_stdout(tiny_kb, mentions):
+    result = termlink("evaluate", tiny_kb, mentions, "--candidates", "exact", "--json", "-")
+    assert json.loads(result.stdout)["n"] == 4
+
+
+def test_evaluate_compares_generators(tiny_kb, mentions, tmp_path):
+    out = tmp_path / "figures.json"
+    names = ["--candidates", "hybrid", "--candidates", "exact", "--candidates", "ngram"]
+    result = termlink("evaluate", tiny_kb, mentions, *names, "--json", out)
+    assert result.exit_code == 0, result.output
+    found = json.loads(out.read_text())
+    assert list(found["results"]) == ["hybrid", "exact", "ngram"]
+    assert list(found["differences"]) == ["hybrid - exact", "hybrid - ngram"]
+    difference = found["differences"]["hybrid - exact"]["hits@1"]
+    hits = [found["results"][name]["hits@1"] for name in ("hybrid", "exact")]
+    assert difference["difference"] == pytest.approx(hits[0] - hits[1])
+    assert "hybrid - exact" in result.stdout
+
+
+def test_evaluate_details(tiny_kb, mentions, tmp_path):
+    out = tmp_path / "details.jsonl"
+    termlink("evaluate", tiny_kb, mentions, "--candidates", "exact", "--details", out)
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [(r["text"], r["gold"], r["rank"]) for r in rows] == [
+        ("heart attack", ["T:0007"], 1),
+        ("HA", ["T:0007"], None),
+        ("fits", ["T:0003"], 1),
+        ("mitral insufficiency", ["T:0001", "T:0008"], 1),
+    ]
+    assert rows[0]["candidates"][0]["id"] == "T:0007"
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["--split", "test"], "no mention with split 'test'. Found there: 'dev' (4)"),
+        (["--label", "Disease"], "none given (4)"),
+        (["--candidates", "bogus"], "bogus"),
+        (["--docs", "none.jsonl"], "TL001"),
+    ],
+)
+def test_evaluate_bad_options(tiny_kb, mentions, options, message):
+    result = termlink("evaluate", tiny_kb, mentions, *options)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.strip().splitlines()[-1].startswith("termlink: error: ")
+
+
+def test_evaluate_on_a_broken_file(tiny_kb, mentions, tmp_path):
+    with mentions.open("a") as file:
+        file.write("{broken\n")
+    result = termlink("evaluate", tiny_kb, mentions)
+    assert result.exit_code == 2 and "line 6" in result.stderr
+
+
+def test_evaluate_docs(tiny_kb, docs, tmp_path):
+    out = tmp_path / "figures.json"
+    result = termlink("evaluate-docs", tiny_kb, docs, "--json", out)
+    assert result.exit_code == 0, result.output
+    found = json.loads(out.read_text())
+    assert (found["n"], found["n_entities"], found["kb"]) == (1, 2, "tiny")
+    assert found["strict"]["recall"] == 1.0
+    assert found["documents"]["recall"] == 1.0
+    assert found["linking_on_gold"] == {
+        "accuracy": 1.0, "n": 2, "nil_accuracy": None, "n_nil": 0,
+    }  # fmt: skip
+    assert "document level" in result.stdout
+
+
+def test_evaluate_docs_of_a_saved_pipeline(tiny_kb, docs, tmp_path):
+    from spacy_termlink.annotate.pipelines import blank_pipeline
+
+    blank_pipeline([str(tiny_kb)]).to_disk(tmp_path / "pipeline")
+    figures = []
+    for pipeline in (tiny_kb, tmp_path / "pipeline"):
+        result = termlink("evaluate-docs", pipeline, docs, "--json", "-")
+        figures.append({**json.loads(result.stdout), "pipeline": ""})
+    assert figures[0] == figures[1]
+
+
+def test_evaluate_docs_of_nothing(docs, tmp_path):
+    result = termlink("evaluate-docs", tmp_path / "none", docs)
+    assert result.exit_code == 2 and "TL805" in result.stderr
+
+
+@pytest.fixture
+def notes(tmp_path):
+    return write(
+        tmp_path / "notes.jsonl",
+        {"doc_id": "a", "text": "A heart attack. No Fits."},
+        {"doc_id": "b", "text": "nothing"},
+    )
+
+
+def test_annotate_with_a_kb(tiny_kb, notes, tmp_path):
+    out = tmp_path / "out.jsonl"
+    result = termlink("annotate", tiny_kb, notes, "-o", out)
+    assert result.exit_code == 0, result.output
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [(r["note_id"], r["text"], r["concept_id"]) for r in rows] == [
+        ("a", "heart attack", "T:0007"),
+        ("a", "Fits", "T:0003"),
+    ]
+    assert "2 notes read, 2 annotated, 0 rejected" in result.stdout
+    assert "tiny: 2 mentions, 0.0 % NIL" in result.stdout
+    assert "assertion was not assessed" in result.stdout
+
+
+def test_annotate_says_by_its_exit_code_that_notes_were_rejected(tiny_kb, notes, tmp_path):
+    with notes.open("a") as file:
+        file.write(json.dumps({"doc_id": "c", "text": None}) + "\n")
+        file.write(json.dumps({"doc_id": "d", "text": "x" * 5_000_000}) + "\n")
+    result = termlink("annotate", tiny_kb, notes, "-o", tmp_path / "out.parquet")
+    assert result.exit_code == 3
+    assert "2 annotated, 2 rejected" in result.stdout
+    rejects = (tmp_path / "out.parquet.rejects.jsonl").read_text().splitlines()
+    assert [json.loads(line)["code"] for line in rejects] == ["missing_text", "too_long"]
+
+
+def test_annotate_reads_stdin(tiny_kb, notes, tmp_path):
+    out = tmp_path / "out.html"
+    result = termlink("annotate", tiny_kb, "-", "-o", out, input=notes.read_bytes())
+    assert result.exit_code == 0, result.output
+    assert "T:0007" in out.read_text()
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["-o", "out.doc"], "TL804"),
+        (["-o", "out.jsonl", "--text-field", "body"], "TL802"),
+        (["-o", "out.jsonl", "--n-process", "0"], "n-process"),
+    ],
+)
+def test_annotate_bad_options(tiny_kb, notes, tmp_path, monkeypatch, options, message):
+    monkeypatch.chdir(tmp_path)
+    result = termlink("annotate", tiny_kb, notes, *options)
+    assert result.exit_code == 2 and message in result.stderr
+    assert not list(tmp_path.glob("out*"))
+
+
+def test_annotate_with_something_that_is_no_kb(notes, tmp_path):
+    result = termlink("annotate", tmp_path, notes, "-o", tmp_path / "out.jsonl")
+    assert result.exit_code == 2 and "TL805" in result.stderr
