@@ -34,7 +34,7 @@ def _rebuild(cls: type, code: str, values: dict) -> TermlinkError:
 MESSAGES = {
     # files
     "TL001": "No such file or folder: {path}.",
-    "TL002": "{path} exists already; pass --force to replace it.",
+    "TL002": "{path} exists already and is no {kind}; it is left as it is. Choose another path.",
     "TL003": "{path} is not valid JSON ({reason}). Write the file again with the command that made it.",
     "TL004": "'{library}' is not installed. Install it with: pip install 'spacy-termlink[{extra}]'.",
     "TL005": "{path} is empty.",

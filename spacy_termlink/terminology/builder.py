@@ -60,15 +60,25 @@ def build_terminology(
     number orders as its id does, and names by concept, then kind, in the source's order.
 
     concepts (Iterable[Concept]): In any order; ids must be unique.
-    path (Path): Folder to write; replaced as a whole.
+    path (Path): Folder to write; a terminology that is there is replaced as a whole.
     meta (dict): source, release, licence, shareable, reader, inputs: copied into meta.json.
-    RAISES (TermlinkError): TL101 double id, TL102 cycle, TL106 no concept, TL110 a text that is none.
+    RAISES (TermlinkError): TL002 something else is there, TL101 double id, TL102 cycle, TL106 no concept, TL110 a text that is none.
     RETURNS (dict): The meta.json written.
     """
+    path = Path(path)
+    _check_replaceable(path)
     tables = _tables(concepts, path)
     _check_graph(tables)
-    with atomic_folder(Path(path)) as folder:
+    with atomic_folder(path) as folder:
         return write_folder(folder, tables, _meta(tables, meta or {}))
+
+
+def _check_replaceable(path: Path) -> None:
+    """Refuse to put a terminology in the place of what is none: -o may name a folder of notes."""
+    if path.is_dir() and ((path / "concepts.arrow").is_file() or not any(path.iterdir())):
+        return
+    if path.exists():
+        raise TermlinkError("TL002", path=path, kind="terminology")
 
 
 def write_folder(folder: Path, tables: dict[str, pa.Table], meta: dict[str, Any]) -> dict[str, Any]:
