@@ -73,7 +73,7 @@ MESSAGES = {
     "TL805": "{path} is neither a KB folder nor a spaCy pipeline ({reason}).",
     "TL806": "Pipeline {path} has no term_linker. Add one, or pass a KB folder.",
     "TL807": "Pass KB folders or one pipeline, not a mixture: {paths}.",
-    "TL808": "Two KBs are called '{name}'. Rename one folder: rows tell KBs apart by name.",
+    "TL808": "Two KBs are called '{name}', and rows tell KBs apart by name. Build one of them into a folder of another name.",
     "TL809": "An unfinished run lies in {folder}. Go on with --resume, or delete that folder to start anew.",
     "TL810": "The unfinished run in {folder} was made with {difference}. Resume with what it began with, or delete that folder.",
     "TL811": "{what} failed with {error} at {where} (its message is withheld, it may hold note text).",

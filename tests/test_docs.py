@@ -77,6 +77,8 @@ def workplace(tmp_path_factory, tiny_kb, tiny_terminology, tiny_encoder):
     folder = tmp_path_factory.mktemp("docs")
     for name in ("hpo", "icd10cm"):
         shutil.copytree(tiny_kb, folder / "kb" / name)
+        meta = folder / "kb" / name / "meta.json"  # a KB keeps the name it was built under
+        meta.write_text(meta.read_text().replace('"name": "tiny"', f'"name": "{name}"'))
         shutil.copytree(tiny_terminology, folder / "terminologies" / name)
     shutil.copytree(tiny_encoder, folder / "assets" / "fetched" / "minilm")
     shutil.copytree(ROOT / "assets" / "notes", folder / "assets" / "notes")

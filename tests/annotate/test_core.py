@@ -51,7 +51,8 @@ def test_one_row_per_mention_and_kb(make_nlp, kb_path, other_kb_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["😀fever", "a\r\nb\r\nfever", "\ufeff fever", "e\u0301 fever", "חום fever", "𝔘𝔫𝔦 fever"]
+    "text",
+    ["😀fever", "a\r\nb\r\nfever", "\ufeff fever", "e\u0301 fever", "חום fever", "𝔘𝔫𝔦 fever"],
 )
 def test_offsets_are_characters_of_the_note(make_nlp, text):
     found = annotate_batch(make_nlp(), batch(text))
