@@ -8,6 +8,7 @@ import numpy as np
 if TYPE_CHECKING:  # names for the reader and mypy: at run time rank 0 imports nothing of ours
     from .candidates.faiss_index import DenseIndex
     from .candidates.names import UniqueNames
+    from .lexical.dictionary import Dictionary
     from .lexical.ngram import NgramIndex
     from .terminology.store import Terminology
 
@@ -97,6 +98,10 @@ class KnowledgeBase(Protocol):
     @property
     def ngram(self) -> "NgramIndex":
         """Character n-gram index over the unique names."""
+
+    @property
+    def dictionary(self) -> "Dictionary":
+        """Dictionary of all names, by keys of stems; its rows are name rows."""
 
     @property
     def meta(self) -> dict[str, Any]:

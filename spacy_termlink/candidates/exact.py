@@ -1,6 +1,6 @@
 """Exact names: equal normal forms, looked up in the terminology."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Optional
 
 import numpy as np
@@ -12,12 +12,14 @@ from .base import Ranked, make_candidates
 
 #: Up to this many letters an upper-case name is taken for an abbreviation.
 SHORT_NAME = 3
+#: Score of a mention that says in other words what a name says.
+OTHER_WORDS = 0.99
 
 
 class ExactCandidates:
     """Concepts with a name equal to the mention (protocol `types.CandidateGenerator`).
 
-    kb (KnowledgeBase): Only its terminology is used.
+    kb (KnowledgeBase): Only its terminology and dictionary are used.
     """
 
     def __init__(self, kb: KnowledgeBase) -> None:
@@ -27,10 +29,9 @@ class ExactCandidates:
         self, mentions: Sequence[str], *, k: int, allowed: Optional[np.ndarray] = None
     ) -> list[list[Candidate]]:
         """Concepts named exactly so, score 1.0; see `types.CandidateGenerator`."""
-        terminology = self.kb.terminology
         return [
             make_candidates(
-                terminology, exact_concepts(terminology, mention, allowed)[:k], tier="exact"
+                self.kb.terminology, exact_concepts(self.kb, mention, allowed)[:k], tier="exact"
             )
             for mention in mentions
         ]
@@ -42,20 +43,24 @@ def make_exact_candidates() -> Callable[[KnowledgeBase], ExactCandidates]:
 
 
 def exact_concepts(
-    terminology: Terminology, mention: str, allowed: Optional[np.ndarray] = None
+    kb: KnowledgeBase, mention: str, allowed: Optional[np.ndarray] = None
 ) -> list[Ranked]:
     """Concepts named by the mention: by its normal form, else by the first variant of it (singular,
-    plural) that is a name. Sorted by kind, then id; several are left where a name is ambiguous."""
+    plural) that is a name, both with score 1.0; else by the dictionary, which knows other forms of
+    words and other orders ("renal anomalies" is "abnormality of the kidney"), with score
+    OTHER_WORDS. Sorted by kind, then id; several are left where a name is ambiguous."""
     normalized = normalize(mention)
     if not normalized:
         return []
-    found = _named(terminology, mention, normalized, allowed)
+    found = _named(kb.terminology, mention, normalized, allowed)
     if found:
         return found
     for variant in variants(normalized):
-        if found := _named(terminology, mention, variant, allowed):
+        if found := _named(kb.terminology, mention, variant, allowed):
             return found
-    return []
+    names = None if allowed is None else allowed[kb.terminology.concept_rows]
+    rows = kb.dictionary.find(mention, allowed=names)
+    return _by_concept(kb.terminology, rows, OTHER_WORDS)
 
 
 def same_case_needed(name: str) -> bool:
@@ -68,15 +73,22 @@ def same_case_needed(name: str) -> bool:
 def _named(
     terminology: Terminology, mention: str, normalized: str, allowed: Optional[np.ndarray]
 ) -> list[Ranked]:
-    best: dict[int, Ranked] = {}
+    rows = []
     for name_row in terminology.lookup(normalized, normalized=True):
-        concept = int(terminology.concept_rows[name_row])
-        if allowed is not None and not allowed[concept]:
+        if allowed is not None and not allowed[terminology.concept_rows[name_row]]:
             continue
         name = terminology.name_text(name_row)
         if same_case_needed(name) and name not in mention:
             continue
-        ranked = (1.0, int(terminology.kinds[name_row]), concept, name_row)
+        rows.append(name_row)
+    return _by_concept(terminology, rows, 1.0)
+
+
+def _by_concept(terminology: Terminology, rows: Iterable[int], score: float) -> list[Ranked]:
+    best: dict[int, Ranked] = {}
+    for name_row in rows:
+        concept = int(terminology.concept_rows[name_row])
+        ranked = (score, int(terminology.kinds[name_row]), concept, name_row)
         if concept not in best or ranked < best[concept]:
             best[concept] = ranked
     return sorted(best.values(), key=lambda ranked: ranked[1:])

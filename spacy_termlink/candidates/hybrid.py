@@ -27,9 +27,8 @@ class HybridCandidates:
         self, mentions: Sequence[str], *, k: int, allowed: Optional[np.ndarray] = None
     ) -> list[list[Candidate]]:
         """See `types.CandidateGenerator`. An exact hit has score 1.0, all others less."""
-        terminology = self.kb.terminology
         strings, places = unique(mentions)
-        exact = [exact_concepts(terminology, string, allowed) for string in strings]
+        exact = [exact_concepts(self.kb, string, allowed) for string in strings]
         similar = self._similar([normalize(string) for string in strings], k, allowed)
         lists = [self._join(hits, ranked, k) for hits, ranked in zip(exact, similar, strict=True)]
         return [list(lists[place]) for place in places]
@@ -38,7 +37,8 @@ class HybridCandidates:
         terminology = self.kb.terminology
         hits = {concept for _, _, concept, _ in exact}
         first = make_candidates(terminology, exact[:k], tier="exact")
-        rest = [r for r in ranked if r[2] not in hits]
+        most = min((score for score, *_ in exact), default=1.0) - 1e-6  # what is named comes first
+        rest = [(min(r[0], most), *r[1:]) for r in ranked if r[2] not in hits]
         return (first + make_candidates(terminology, rest[:k], tier="hybrid"))[:k]
 
     def _similar(
@@ -55,7 +55,7 @@ class HybridCandidates:
             lexical, _ = kb.ngram.search(texts, n=n, allowed_rows=mask)
             rows = merge_rows(dense, lexical)  # (B, 2n)
             cosine = kb.index.scores_of(vectors[left], rows)
-            shared = np.stack([kb.ngram.scores_of(t, r) for t, r in zip(texts, rows, strict=True)])
+            shared = kb.ngram.scores_of(kb.ngram.vectors(texts), rows)
             score = weight * cosine + (1 - weight) * shared
             # only an exact name scores 1.0
             return rows, np.where(rows < 0, -1, np.clip(score, 0, 0.999999))

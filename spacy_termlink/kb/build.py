@@ -6,6 +6,7 @@ from typing import Any, Union
 import numpy as np
 
 from .. import __version__
+from ..candidates.dictionary import build_dictionary
 from ..candidates.faiss_index import DenseIndex, build_index
 from ..candidates.names import UniqueNames, unique_names
 from ..files import atomic_folder, sha256_file, write_json
@@ -51,6 +52,7 @@ def build_kb(
         vectors = _encode(encoder, texts, progress)
         dense, ngram = build_index(vectors, index), NgramIndex.build(texts)
         _save(folder, encoder, names, dense, ngram)
+        build_dictionary(terminology).save(folder / "dictionary")
         meta = _meta(out.name, terminology, encoder, dense, index, len(names), changes)
         meta["files"] = {
             path.relative_to(folder).as_posix(): {

@@ -11,6 +11,7 @@ from ..candidates.names import UniqueNames
 from ..encoders import load_encoder
 from ..errors import TermlinkError
 from ..files import read_json, sha256_file
+from ..lexical.dictionary import Dictionary
 from ..lexical.ngram import NgramIndex
 from ..terminology.store import Terminology
 from ..types import CandidateGenerator, Encoder
@@ -111,6 +112,11 @@ class TermKB:
         """The n-gram index, opened at first use."""
         return self._load("ngram")
 
+    @property
+    def dictionary(self) -> Dictionary:
+        """The dictionary of all names, opened at first use."""
+        return self._load("dictionary")
+
     @cached_property
     def names(self) -> UniqueNames:
         """Names of different normal form: the rows of both indexes."""
@@ -165,6 +171,9 @@ class TermKB:
 
     def _load_index(self) -> DenseIndex:
         return DenseIndex.open(self.path / "index", self.meta["index"]["factory"])
+
+    def _load_dictionary(self) -> Dictionary:
+        return Dictionary.open(self.path / "dictionary", self.terminology.name_text)
 
     def _load_ngram(self) -> NgramIndex:
         return NgramIndex.open(self.path / "ngram")

@@ -17,9 +17,16 @@ POINT_BITS = np.uint64(21)
 _END = 10  # line feed: never in a normal form
 ARRAYS = ("vocabulary", "idf", "by_name_offsets", "by_name_ids", "by_name_weights",
           "by_gram_offsets", "by_gram_rows", "by_gram_weights")  # fmt: skip
-#: Mentions multiplied at a time: the product is a matrix of (mentions, names) with most entries
-#: that share any n-gram.
+#: Mentions looked at together.
 CHUNK = 64
+#: A mention's rarest n-grams are followed until this many names were met: the others say little and
+#: cost most. Names found so are then compared in full.
+POSTINGS = 4000
+#: Names compared in full per name wanted, and at least.
+PER_WANTED = 4
+LEAST_COMPARED = 100
+#: Up to this many allowed rows each is compared in full.
+FEW_ROWS = 2000
 
 
 class NgramIndex:
@@ -34,6 +41,7 @@ class NgramIndex:
         self.idf = arrays["idf"]
         self.n_names = len(arrays["by_name_offsets"]) - 1
         self._by_name = self._matrix("by_name", "ids", (self.n_names, len(self.vocabulary)))
+        self.df = np.diff(arrays["by_gram_offsets"])  # names that have the n-gram
         self._by_gram = self._matrix("by_gram", "rows", (len(self.vocabulary), self.n_names))
 
     @classmethod
@@ -87,7 +95,8 @@ class NgramIndex:
     def search(
         self, mentions: Sequence[str], *, n: int, allowed_rows: Optional[np.ndarray] = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The n most similar names of each mention.
+        """The n most similar names of each mention, among those that share one of its rarest
+        n-grams (POSTINGS).
 
         mentions (Sequence[str]): Normal forms, (B,).
         n (int): Names wanted.
@@ -100,22 +109,72 @@ class NgramIndex:
         scores = np.zeros((len(mentions), n), dtype=np.float32)
         queries = self.vectors(mentions)
         for first in range(0, len(mentions), CHUNK):
-            product = queries[first : first + CHUNK] @ self._by_gram
-            for i in range(product.shape[0]):
-                span = slice(product.indptr[i], product.indptr[i + 1])
-                found, values = product.indices[span], product.data[span]
-                if allowed_rows is not None:
-                    kept = allowed_rows[found]
-                    found, values = found[kept], values[kept]
-                best = _top(found, values, n)
-                rows[first + i, : len(best)] = found[best]
-                scores[first + i, : len(best)] = values[best]
+            chunk = queries[first : first + CHUNK]
+            found = self._propose(chunk, n, allowed_rows)
+            values = self.scores_of(chunk, found)
+            # best first, ties by row; what fills up or shares nothing goes last
+            order = np.lexsort((found, -np.where(found < 0, -1, values)), axis=1)[:, :n]
+            width = order.shape[1]
+            values = np.take_along_axis(values, order, axis=1)
+            found = np.take_along_axis(found, order, axis=1)
+            rows[first : first + CHUNK, :width] = np.where(values > 0, found, -1)
+            scores[first : first + CHUNK, :width] = values
         return rows, scores
 
-    def scores_of(self, mention: str, rows: np.ndarray) -> np.ndarray:
-        """Cosines of one mention with the given rows."""
-        query = self.vectors([mention])
-        return (self._by_name[rows] @ query.T).toarray().ravel()
+    def scores_of(self, queries: sp.csr_matrix, rows: np.ndarray) -> np.ndarray:
+        """Cosines of mentions with rows of their own.
+
+        queries (sp.csr_matrix): From `vectors`, (B, vocabulary).
+        rows (np.ndarray): (B, M) index rows; -1 gives 0.
+        RETURNS (np.ndarray): (B, M) float32; a sum does not depend on the rest of the batch.
+        """
+        offsets, ids, weights = self._by_name.indptr, self._by_name.indices, self._by_name.data
+        out = np.zeros(rows.shape, dtype=np.float32)
+        for first in range(0, len(rows), CHUNK):
+            flat = rows[first : first + CHUNK].ravel()
+            known = np.flatnonzero(flat >= 0)
+            starts = offsets[flat[known]]
+            lengths = offsets[flat[known] + 1] - starts
+            ends = np.cumsum(lengths)
+            at = np.repeat(starts - ends + lengths, lengths) + np.arange(ends[-1] if len(ends) else 0)
+            pairs = np.repeat(np.arange(len(known)), lengths)
+            dense = queries[first : first + CHUNK].toarray()  # (CHUNK, vocabulary)
+            products = dense[known[pairs] // rows.shape[1], ids[at]] * weights[at]
+            sums = np.bincount(pairs, products, minlength=len(known))
+            out[first : first + CHUNK].reshape(-1)[known] = sums
+        return out
+
+    def _propose(
+        self, queries: sp.csr_matrix, n: int, allowed_rows: Optional[np.ndarray]
+    ) -> np.ndarray:
+        """Rows to compare in full, (B, M), -1 where there are fewer."""
+        wanted = min(self.n_names, max(PER_WANTED * n, LEAST_COMPARED))
+        if allowed_rows is not None:
+            few = np.flatnonzero(allowed_rows)
+            if len(few) <= max(FEW_ROWS, wanted):
+                return np.broadcast_to(few, (queries.shape[0], len(few)))
+        rare = self._rarest(queries)
+        product = rare @ self._by_gram
+        rows = np.full((queries.shape[0], wanted), -1, dtype=np.int64)
+        for i in range(len(rows)):
+            found = _best(product, i, wanted, allowed_rows)
+            if len(found) < n and rare.indptr[i + 1] - rare.indptr[i] < queries[i].nnz:
+                found = _best(queries[i] @ self._by_gram, 0, wanted, allowed_rows)
+            rows[i, : len(found)] = found
+        return rows
+
+    def _rarest(self, queries: sp.csr_matrix) -> sp.csr_matrix:
+        """The mentions' rarest n-grams, as many as lead to POSTINGS names (one at least)."""
+        owners = np.repeat(np.arange(queries.shape[0]), np.diff(queries.indptr))
+        order = np.lexsort((queries.indices, self.df[queries.indices], owners))
+        total = np.cumsum(self.df[queries.indices[order]])
+        before = np.concatenate([[0], total])[queries.indptr[:-1]]  # of earlier mentions
+        kept = total - before[owners] <= POSTINGS
+        kept[queries.indptr[:-1][np.diff(queries.indptr) > 0]] = True
+        order, owners = order[kept], owners[kept]
+        return sp.csr_matrix(
+            (queries.data[order], (owners, queries.indices[order])), shape=queries.shape
+        )
 
     def vectors(self, mentions: Sequence[str]) -> sp.csr_matrix:
         """TF-IDF rows of mentions, (B, vocabulary); n-grams that no name has count for the norm
@@ -196,11 +255,17 @@ def _weighted(counts: sp.csr_matrix, idf: np.ndarray) -> sp.csr_matrix:
     return sp.csr_matrix((data, counts.indices, counts.indptr), shape=counts.shape)
 
 
-def _top(found: np.ndarray, values: np.ndarray, n: int) -> np.ndarray:
-    """Places of the n largest values, descending; ties by row."""
-    if len(values) > n:
-        least = np.partition(values, len(values) - n)[len(values) - n]
-        places = np.flatnonzero(values >= least)
-    else:
-        places = np.arange(len(values))
-    return places[np.lexsort((found[places], -values[places]))][:n]
+def _best(
+    product: sp.csr_matrix, i: int, wanted: int, allowed_rows: Optional[np.ndarray]
+) -> np.ndarray:
+    """Columns of the largest entries of a row; ties at the border by column."""
+    span = slice(product.indptr[i], product.indptr[i + 1])
+    found, values = product.indices[span], product.data[span]
+    if allowed_rows is not None:
+        kept = allowed_rows[found]
+        found, values = found[kept], values[kept]
+    if len(found) <= wanted:
+        return found
+    least = np.partition(values, len(values) - wanted)[len(values) - wanted]
+    above, border = found[values > least], np.sort(found[values == least])
+    return np.concatenate([above, border[: wanted - len(above)]])
