@@ -5,7 +5,7 @@ from typing import NamedTuple, Optional
 
 from ..spelling import singulars
 from .stems import VERBS, is_adjective
-from .words import PLAIN, Words, find_words
+from .words import PLAIN, Words, find_words, is_cjk
 
 #: A distance: 0 for the same words in the same order, more for each liberty taken.
 Compared = int
@@ -13,9 +13,9 @@ _INFLECTED, _REORDERED, _DERIVED = 1, 4, 6
 SOFT = 1000
 #: More words than this are not looked for in another order.
 _MAX_REORDERED = 6
-#: Words that belong to their neighbour: a name with one is not looked for in another order.
 _TIED_BEFORE = re.compile(r"[^\W_][-\u2010\u2011]$")
 _TIED_AFTER = re.compile(r"[-\u2010\u2011](?:free|less|like|negative)\b", re.IGNORECASE)
+#: Words that belong to their neighbour: a name with one is not looked for in another order.
 _ORDERED = frozenset(
     ("and", "or", "with", "without", "no", "not", "to", "by", "from", "due", "than")
 )
@@ -55,10 +55,12 @@ def compare(name: NameWords, text: str, words: Words, start: int, end: int) -> O
 
     They are if their stems are the same, and
     - no comma or bracket lies between them, unless the name has one too;
+    - no hyphen ties them to a word that changes them, and they do not end in an adjective that
+      the next word belongs to;
     - in another order only if they are few, a rotation ("tapering of fingers", "fingers are
       tapering" for "tapered fingers"), and no word of the name as "and" or "with" hangs on the order;
-    - a name of one word differs by inflection only, or is long enough for derivation; a name
-      written as an abbreviation is written the same way.
+    - a name of one word differs by inflection, or the text has the adjective to it ("ataxic"); a
+      name written as an abbreviation is written the same way.
     """
     forms, stems = words.forms[start:end], words.stems[start:end]
     content = [i for i, stem in enumerate(stems) if stem]
@@ -70,8 +72,8 @@ def compare(name: NameWords, text: str, words: Words, start: int, end: int) -> O
         return None
     last = forms[content[-1]]
     followed = _has_noun_after(words, end)
-    if followed and is_adjective(last) and last not in name.forms:
-        return None
+    if followed and is_adjective(last) and last != name.forms[name.content[-1]]:
+        return None  # "abnormal renal" of "abnormal renal function"
     if len(content) == 1:
         surface = text[words.starts[start] : words.ends[end - 1]]
         return _compare_one(name, surface, forms[content[0]])
@@ -114,6 +116,8 @@ def _order(
         return None if has_verb else (0, list(zip(name.content, content, strict=True)))
     n_words = len(content)
     if n_words > _MAX_REORDERED or not _ORDERED.isdisjoint(name.forms):
+        return None
+    if any(is_cjk(stem) for stem in wanted):  # characters, not words
         return None
     for shift in range(1, n_words):
         if wanted[shift:] + wanted[:shift] == found:

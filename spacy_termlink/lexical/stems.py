@@ -53,7 +53,7 @@ _SAME = {
 _WORDS = {**_ADJECTIVES, **_SAME, **dict.fromkeys(_ABNORMAL, "abnormal")}
 #: (ending, replacement, least length of what stands before it); the first that fits is applied.
 _PLURAL = (
-    ("ss", "ss", 0), ("us", "us", 0), ("is", "is", 0),
+    ("lens", "lens", 0), ("ss", "ss", 0), ("us", "us", 0), ("is", "is", 0),
     ("phalanges", "phalanx", 0), ("larynges", "larynx", 0), ("pharynges", "pharynx", 0),
     ("meninges", "meninx", 0), ("ices", "ix", 4), ("mata", "ma", 3), ("ies", "y", 2),
     ("sses", "ss", 1), ("nses", "ns", 1), ("shes", "sh", 1), ("ches", "ch", 1), ("xes", "x", 1), ("ae", "a", 2),

@@ -14,6 +14,7 @@ from .stems import stem
 PLAIN, SOFT, HARD = 0, 1, 2
 
 _CJK = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_ONE_CJK = re.compile(f"[{_CJK}]")
 # a word, with the point or slash inside a number and possessive 's; a Chinese or Japanese
 # character; a sign that can change what a name says
 _WORD = re.compile(
@@ -85,6 +86,11 @@ def find_words(text: str) -> Words:
     stems = [stem(form) for form in forms]
     hashes = np.fromiter((_hash(s) for s in stems), dtype=np.uint64, count=len(stems))
     return Words(starts, ends, forms, stems, hashes, np.array(gaps, dtype=np.uint8))
+
+
+def is_cjk(form: str) -> bool:
+    """Whether a word is a Chinese or Japanese character."""
+    return len(form) == 1 and _ONE_CJK.match(form) is not None
 
 
 @lru_cache(maxsize=1 << 17)
