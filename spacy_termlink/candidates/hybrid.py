@@ -1,6 +1,7 @@
 """Exact names first, then embeddings and n-grams together."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Optional
 
 import numpy as np
@@ -18,17 +19,21 @@ class HybridCandidates:
     """Exact, dense and n-gram candidates in one list (protocol `types.CandidateGenerator`).
 
     kb (KnowledgeBase): Its meta.json holds the weight of the dense score.
+    exact (bool): Look for an exact name first.
     """
 
-    def __init__(self, kb: KnowledgeBase) -> None:
+    def __init__(self, kb: KnowledgeBase, *, exact: bool = True) -> None:
         self.kb = kb
+        self.exact = exact
 
     def generate(
         self, mentions: Sequence[str], *, k: int, allowed: Optional[np.ndarray] = None
     ) -> list[list[Candidate]]:
         """See `types.CandidateGenerator`. An exact hit has score 1.0, all others less."""
         strings, places = unique(mentions)
-        exact = [exact_concepts(self.kb, string, allowed) for string in strings]
+        exact = [
+            exact_concepts(self.kb, string, allowed) if self.exact else [] for string in strings
+        ]
         similar = self._similar([normalize(string) for string in strings], k, allowed)
         lists = [self._join(hits, ranked, k) for hits, ranked in zip(exact, similar, strict=True)]
         return [list(lists[place]) for place in places]
@@ -63,9 +68,12 @@ class HybridCandidates:
         return search_concepts(kb.terminology, kb.names, search, len(strings), k=k, allowed=allowed)
 
 
-def make_hybrid_candidates() -> Callable[[KnowledgeBase], HybridCandidates]:
-    """`spacy-termlink.HybridCandidates.v1`."""
-    return HybridCandidates
+def make_hybrid_candidates(exact: bool = True) -> Callable[[KnowledgeBase], HybridCandidates]:
+    """`spacy-termlink.HybridCandidates.v1`.
+
+    exact (bool): Look for an exact name first. False ranks by the scores alone.
+    """
+    return partial(HybridCandidates, exact=exact)
 
 
 def merge_rows(dense: np.ndarray, lexical: np.ndarray) -> np.ndarray:
