@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -141,16 +141,12 @@ def _tables(concepts: Iterable[Concept], path: Path) -> dict[str, pa.Table]:
         columns[name] = sorted(set(columns[name]))
     return {
         name: pa.table(
-            [pa.array(column, type=field.type) for column, field in _by_column(rows, schema)],
+            # zip(*rows) would make an iterator for each of a million rows
+            [pa.array([row[i] for row in rows], type=field.type) for i, field in enumerate(schema)],
             schema=schema,
         )
         for (name, schema), rows in zip(SCHEMAS.items(), columns.values(), strict=True)
     }
-
-
-def _by_column(rows: list[tuple], schema: pa.Schema) -> Iterator[tuple[tuple, pa.Field]]:
-    columns = zip(*rows, strict=True) if rows else [()] * len(schema)
-    return zip(columns, schema, strict=True)
 
 
 def _add_concept(columns: dict[str, list[tuple]], concept: Concept) -> None:

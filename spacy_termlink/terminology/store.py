@@ -75,8 +75,10 @@ class Terminology:
     def verify(self) -> None:
         """Compare every file with its sha256.
 
-        RAISES (TermlinkError): TL007, naming the first file that differs.
+        RAISES (TermlinkError): TL007, naming the first file that differs; TL103 if none are listed.
         """
+        if not self.meta.get("files"):
+            raise TermlinkError("TL103", path=self.path, reason="its meta.json lists no files")
         for name, entry in self.meta["files"].items():
             if (found := sha256_file(self.path / name)) != entry["sha256"]:
                 raise TermlinkError(
