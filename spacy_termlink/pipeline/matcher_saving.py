@@ -3,14 +3,102 @@
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any, List, Sequence
+from typing import Any, Callable, Dict, Iterable, List, Sequence, Union
 
 import srsly
+from spacy import util
+from spacy.util import SimpleFrozenList
 
 from ..candidates.dictionary import NamedConcepts
 from ..errors import TermlinkError
 from ..files import atomic_folder, read_json, sha256_file, write_json
 from .saving import link_or_copy, read_files, write_files
+
+
+class SavedWithTerminologies:
+    """What `TermMatcher` adds to Pipe to be saved with its terminologies; see docs/pipeline.md."""
+
+    name: str
+    cfg: Dict[str, Any]
+    _configured: Dict[str, Any]
+    set_kb: Callable[[List[str]], None]
+    _has_kb: Callable[[], bool]
+    _concepts: Callable[[], List[NamedConcepts]]
+
+    def to_disk(
+        self, path: Union[str, Path], *, exclude: Iterable[str] = SimpleFrozenList()
+    ) -> None:
+        """Write the component's folder; fields for `exclude`: "cfg", "kb".
+
+        RAISES (TermlinkError): TL702 if a terminology may not be shared and would be copied.
+        """
+        writers: Dict[str, Callable[[Path], None]] = {
+            "cfg": lambda p: srsly.write_json(p, self._changes())
+        }
+        if self._has_kb():
+            writers["kb"] = lambda p: save(self._concepts(), p, **self._saving())
+        util.to_disk(path, writers, exclude)
+
+    def from_disk(
+        self, path: Union[str, Path], *, exclude: Iterable[str] = SimpleFrozenList()
+    ) -> "SavedWithTerminologies":
+        """Read the component's folder and map its terminologies.
+
+        RAISES (TermlinkError): If a terminology is torn or gone, TL705 if it is another one.
+        """
+
+        def read_kb(folder: Path) -> None:
+            if folder.is_dir():
+                self.set_kb(load(folder, name=self.name))
+
+        readers: Dict[str, Callable[[Path], Any]] = {
+            "cfg": lambda p: self._apply(srsly.read_json(p)),
+            "kb": read_kb,
+        }
+        util.from_disk(path, readers, exclude)
+        return self
+
+    def to_bytes(self, *, exclude: Iterable[str] = SimpleFrozenList()) -> bytes:
+        """The component as bytes, with the terminologies unless save_kb is "path".
+
+        RAISES (TermlinkError): TL702 if a terminology may not be shared and would be copied.
+        """
+        writers: Dict[str, Callable[[], bytes]] = {"cfg": lambda: srsly.json_dumps(self._changes())}
+        if self._has_kb():
+            writers["kb"] = lambda: to_bytes(self._concepts(), **self._saving())
+        return util.to_bytes(writers, exclude)
+
+    def from_bytes(
+        self, bytes_data: bytes, *, exclude: Iterable[str] = SimpleFrozenList()
+    ) -> "SavedWithTerminologies":
+        """Read what `to_bytes` made; terminologies go to a temporary folder that lives as long as we do."""
+        readers: Dict[str, Callable[[Any], Any]] = {
+            "cfg": lambda b: self._apply(srsly.json_loads(b)),
+            "kb": lambda b: self.set_kb(from_bytes(b, name=self.name, owner=self)),
+        }
+        util.from_bytes(bytes_data, readers, exclude)
+        return self
+
+    def _changes(self) -> Dict[str, List[Any]]:
+        """Settings that differ from the config, which nlp.to_disk writes: as configured, as they are."""
+        return {
+            key: [self._configured[key], value]
+            for key, value in self.cfg.items()
+            if value != self._configured[key]
+        }
+
+    def _apply(self, changes: Dict[str, List[Any]]) -> None:
+        # a setting that spacy.load(config=...) overrides is not as configured then: it wins
+        for key, (configured, value) in changes.items():
+            if self.cfg.get(key) == configured:
+                self.cfg[key] = value
+
+    def _saving(self) -> Dict[str, Any]:
+        return {
+            "mode": self.cfg["save_kb"],
+            "name": self.name,
+            "allow_restricted": self.cfg["allow_restricted"],
+        }
 
 
 def save(

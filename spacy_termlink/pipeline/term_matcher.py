@@ -6,19 +6,18 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
-import srsly
 from spacy import util
 from spacy.language import Language
 from spacy.pipeline import Pipe
+from spacy.scorer import Scorer, get_ner_prf
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example
-from spacy.util import SimpleFrozenList
 from spacy.vocab import Vocab
 
 from ..candidates.dictionary import NamedConcepts, finding_mask, open_dictionary
 from ..errors import TermlinkError
-from . import matcher_saving
 from .defined import Place, add_defined
+from .matcher_saving import SavedWithTerminologies
 from .mentions import set_whole_mentions
 from .saving import SAVE_MODES
 
@@ -45,7 +44,7 @@ class Source(NamedTuple):
         )
 
 
-class TermMatcher(Pipe):
+class TermMatcher(SavedWithTerminologies, Pipe):
     """Finds the names of a terminology in documents, so that raw notes need no other recogniser.
 
     Tolerant to case, hyphens, spelling, inflection and, where it is safe, word order; of two
@@ -102,6 +101,7 @@ class TermMatcher(Pipe):
         self._require(bool(label), "label", "not empty", label)
         for key, types in self.cfg["label_types"].items():
             self._require(bool(types), f"label_types.{key}", "a list with an entry", types)
+        self._configured = dict(self.cfg)
         self._paths = [kb] if isinstance(kb, (str, Path)) else list(kb or ())
         self._sources: Optional[List[Source]] = None
         self._lock = threading.Lock()
@@ -271,68 +271,24 @@ class TermMatcher(Pipe):
             self.set_kb(kb)
         self.open_sources()
 
-    def to_disk(
-        self, path: Union[str, Path], *, exclude: Iterable[str] = SimpleFrozenList()
-    ) -> None:
-        """Write the component's folder; fields for `exclude`: "cfg", "kb".
-
-        RAISES (TermlinkError): TL702 if a terminology may not be shared and would be copied.
-        """
-        writers: Dict[str, Callable[[Path], None]] = {
-            "cfg": lambda p: srsly.write_json(p, self.cfg)
-        }
-        if self._paths or self._sources:
-            writers["kb"] = lambda p: matcher_saving.save(self._concepts(), p, **self._saving())
-        util.to_disk(path, writers, exclude)
-
-    def from_disk(
-        self, path: Union[str, Path], *, exclude: Iterable[str] = SimpleFrozenList()
-    ) -> "TermMatcher":
-        """Read the component's folder and map its terminologies.
-
-        RAISES (TermlinkError): If a terminology is torn or gone, TL705 if it is another one.
-        """
-
-        def read_kb(folder: Path) -> None:
-            if folder.is_dir():
-                self.set_kb(matcher_saving.load(folder, name=self.name))
-
-        util.from_disk(path, {"cfg": self._read_cfg, "kb": read_kb}, exclude)
-        return self
-
-    def to_bytes(self, *, exclude: Iterable[str] = SimpleFrozenList()) -> bytes:
-        """The component as bytes, with the terminologies unless save_kb is "path".
-
-        RAISES (TermlinkError): TL702 if a terminology may not be shared and would be copied.
-        """
-        writers: Dict[str, Callable[[], bytes]] = {"cfg": lambda: srsly.json_dumps(self.cfg)}
-        if self._paths or self._sources:
-            writers["kb"] = lambda: matcher_saving.to_bytes(self._concepts(), **self._saving())
-        return util.to_bytes(writers, exclude)
-
-    def from_bytes(
-        self, bytes_data: bytes, *, exclude: Iterable[str] = SimpleFrozenList()
-    ) -> "TermMatcher":
-        """Read what `to_bytes` made; terminologies go to a temporary folder that lives as long as we do."""
-        readers: Dict[str, Callable[[Any], Any]] = {
-            "cfg": lambda b: self.cfg.update(srsly.json_loads(b)),
-            "kb": lambda b: self.set_kb(matcher_saving.from_bytes(b, name=self.name, owner=self)),
-        }
-        util.from_bytes(bytes_data, readers, exclude)
-        return self
-
-    def _read_cfg(self, path: Path) -> None:
-        self.cfg.update(srsly.read_json(path))
+    def score(self, examples: Iterable[Example], **kwargs: Any) -> Dict[str, Any]:
+        """Precision, recall and F1 of the spans, as spaCy's rulers score theirs."""
+        key = self.cfg["spans_key"]
+        if key is None:
+            return get_ner_prf(examples)
+        return Scorer.score_spans(
+            examples,
+            f"spans_{key}",
+            allow_overlap=True,
+            has_annotation=lambda doc: key in doc.spans,
+            getter=lambda doc, _: doc.spans.get(key, ()),
+        )
 
     def _concepts(self) -> List[NamedConcepts]:
         return [source.concepts for source in self.open_sources()]
 
-    def _saving(self) -> Dict[str, Any]:
-        return {
-            "mode": self.cfg["save_kb"],
-            "name": self.name,
-            "allow_restricted": self.cfg["allow_restricted"],
-        }
+    def _has_kb(self) -> bool:
+        return bool(self._paths or self._sources)
 
     def __reduce__(self) -> Tuple[Callable, Tuple[Any, ...]]:
         """For workers: the paths go over, and are mapped again there."""
