@@ -48,26 +48,26 @@ def is_kb(path: Path) -> bool:
 
 
 def blank_pipeline(paths: Sequence[str]) -> Language:
-    """`term_matcher` over all the KBs, `term_abbreviations` and a `term_linker` per KB.
+    """`term_abbreviations`, then a `term_matcher` and a `term_linker` per KB.
 
-    Every linker links every mention, whichever terminology it was found with: one row per mention
-    and KB. The first one sets `kb_id_`.
+    One KB works on `doc.ents`. Several work side by side, each on the span group of its KB's name: a
+    linker gets only what its own terminology found, so that what one KB gives does not depend on the
+    others. (Linking each mention to every KB made codes of what a terminology lacks: of "heart
+    attack", which HPO names, MEDIC made "Panic Disorder".)
 
     paths (Sequence[str]): KB folders, each with a name of its own.
     RAISES (TermlinkError): TL808 for two KBs of one name; what opening a KB raises.
     """
+    names = [open_kb(path).name for path in paths]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise TermlinkError("TL808", name=twice[0])
     nlp = spacy.blank(_language(paths[0]))
-    names: set[str] = set()
-    for path in paths:
-        name = open_kb(path).name
-        if name in names:
-            raise TermlinkError("TL808", name=name)
-        names.add(name)
     nlp.add_pipe("term_abbreviations")
-    nlp.add_pipe("term_matcher", config={"kb": list(paths)})
-    for i, path in enumerate(paths):
-        name = "term_linker" if len(paths) == 1 else f"term_linker_{_word(open_kb(path).name)}"
-        nlp.add_pipe("term_linker", name=name, config={"kb": str(path), "overwrite": i == 0})
+    for path, name in zip(paths, names, strict=True):
+        config = {"kb": str(path), "spans_key": name if len(paths) > 1 else None}
+        ending = f"_{re.sub(r'[^0-9A-Za-z]', '_', name)}" if len(paths) > 1 else ""
+        nlp.add_pipe("term_matcher", name=f"term_matcher{ending}", config=config)
+        nlp.add_pipe("term_linker", name=f"term_linker{ending}", config=config)
     return nlp
 
 
@@ -102,7 +102,3 @@ def _language(path: str) -> str:
     except ImportError:
         return "xx"
     return code
-
-
-def _word(name: str) -> str:
-    return re.sub(r"\W", "_", name)

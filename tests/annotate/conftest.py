@@ -19,22 +19,34 @@ PATTERNS = [
 ]
 
 
-def make_kb(folder, encoder, concepts, **meta):
-    meta = {"source": "tiny", "release": "2026-01", "licence": "test", "shareable": True, **meta}
-    terminology = folder.with_name(f"{folder.name}-terminology")
-    build_terminology(concepts, terminology, meta=meta)
-    return build_kb(terminology, load_encoder(encoder), folder, progress=False).path
+@pytest.fixture(scope="session")
+def make_kb(tiny_encoder):
+    """Write a KB of a few concepts into a folder; the terminology lies beside it."""
+
+    def make(folder, concepts, **meta):
+        meta = {
+            "source": "tiny",
+            "release": "2026-01",
+            "licence": "test",
+            "shareable": True,
+            **meta,
+        }
+        terminology = folder.with_name(f"{folder.name}-terminology")
+        build_terminology(concepts, terminology, meta=meta)
+        return build_kb(terminology, load_encoder(tiny_encoder), folder, progress=False).path
+
+    return make
 
 
 @pytest.fixture(scope="session")
-def kb_path(tmp_path_factory, tiny_encoder):
-    return make_kb(tmp_path_factory.mktemp("kbs") / "tiny", tiny_encoder, CONCEPTS)
+def kb_path(tmp_path_factory, make_kb):
+    return make_kb(tmp_path_factory.mktemp("kbs") / "tiny", CONCEPTS)
 
 
 @pytest.fixture(scope="session")
-def other_kb_path(tmp_path_factory, tiny_encoder):
+def other_kb_path(tmp_path_factory, make_kb):
     concepts = [Concept("B50", "febris", [Name("fever")]), Concept("B51", "headache of day 2")]
-    return make_kb(tmp_path_factory.mktemp("kbs") / "other", tiny_encoder, concepts)
+    return make_kb(tmp_path_factory.mktemp("kbs") / "other", concepts)
 
 
 @Language.component("fails_on_boom")

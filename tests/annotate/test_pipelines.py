@@ -1,0 +1,71 @@
+import pytest
+import spacy
+
+from spacy_termlink.annotate.core import find_linkers
+from spacy_termlink.annotate.pipelines import blank_pipeline, fingerprint, is_kb, load_pipeline
+from spacy_termlink.errors import TermlinkError
+from spacy_termlink.terminology import Concept
+
+
+def found(nlp, text, key=None):
+    doc = nlp(text)
+    return [(span.text, span.kb_id_) for span in (doc.spans[key] if key else doc.ents)]
+
+
+def test_one_kb_works_on_entities(kb_path):
+    nlp = load_pipeline([str(kb_path)])
+    assert nlp.pipe_names == ["term_abbreviations", "term_matcher", "term_linker"]
+    assert found(nlp, "Fever and fits") == [("Fever", "X:7"), ("fits", "X:3")]
+
+
+def test_several_kbs_do_not_disturb_each_other(kb_path, other_kb_path):
+    nlp = load_pipeline([str(kb_path), str(other_kb_path)])
+    text = "A headache of day 2, fever, fits."
+    assert found(nlp, text, "tiny") == [("headache", "X:4"), ("fever", "X:7"), ("fits", "X:3")]
+    # the second knows no fits: it is not asked for a code of them
+    assert found(nlp, text, "other") == [("headache of day 2", "B51"), ("fever", "B50")]
+    assert [linker.kb for linker in find_linkers(nlp)] == ["tiny", "other"]
+
+
+def test_two_kbs_of_one_name(kb_path, tmp_path, make_kb):
+    twin = make_kb(tmp_path / "tiny", [Concept("Y:1", "fever")])
+    with pytest.raises(TermlinkError, match="TL808.*'tiny'"):
+        blank_pipeline([str(kb_path), str(twin)])
+
+
+def test_names_that_no_component_may_have(kb_path, tmp_path, make_kb):
+    odd = make_kb(tmp_path / "icd-10.cm é", [Concept("Y:1", "fever")])
+    nlp = blank_pipeline([str(kb_path), str(odd)])
+    assert found(nlp, "fever", "icd-10.cm é") == [("fever", "Y:1")]
+
+
+def test_saved_pipelines_and_kbs_are_told_apart(kb_path, make_nlp, tmp_path):
+    make_nlp().to_disk(tmp_path / "pipeline")
+    assert is_kb(kb_path) and not is_kb(tmp_path / "pipeline")
+    nlp = load_pipeline([str(tmp_path / "pipeline")])
+    assert nlp.pipe_names == ["entity_ruler", "linker0"]
+
+
+def test_language_follows_the_names(tmp_path, make_kb):
+    for language, code in (("zh", "zh"), ("pt-BR", "pt"), ("tlh", "xx")):
+        concepts = [Concept("Y:1", "name", language=language)]
+        path = make_kb(tmp_path / language, concepts)
+        assert blank_pipeline([str(path)]).lang == code
+
+
+def test_fingerprints(kb_path, other_kb_path, make_nlp, tmp_path):
+    assert fingerprint(str(kb_path)) == fingerprint(str(kb_path))
+    assert fingerprint(str(kb_path)) != fingerprint(str(other_kb_path))
+    path = tmp_path / "pipeline"
+    make_nlp().to_disk(path)
+    before = fingerprint(str(path))
+    assert fingerprint(str(path)) == before
+    config = path / "config.cfg"
+    config.write_text(config.read_text().replace("threshold = 0.99", "threshold = 0.98"))
+    assert fingerprint(str(path)) != before
+
+
+def test_a_pipeline_without_a_linker(tmp_path):
+    spacy.blank("en").to_disk(tmp_path / "empty")
+    with pytest.raises(TermlinkError, match="TL806"):
+        load_pipeline([str(tmp_path / "empty")])
