@@ -76,12 +76,16 @@ def compare(name: NameWords, text: str, words: Words, start: int, end: int) -> O
         return None  # "abnormal renal" of "abnormal renal function"
     if len(content) == 1:
         surface = text[words.starts[start] : words.ends[end - 1]]
+        if _is_abbreviation(name.text) and _in_heading(text, words, start, end):
+            return None
         return _compare_one(name, surface, forms[content[0]])
     order = _order(name, stems, content, forms)
     if order is None:
         return None
     moved, pairs = order
     soft = SOFT if (words.gaps[start + 1 : end] != PLAIN).any() else 0
+    if soft and any(_word_distance(name.forms[i], forms[j]) > _INFLECTED for i, j in pairs):
+        return None  # "gout, arthritis" is no gouty arthritis
     return soft + moved + sum(_word_distance(name.forms[i], forms[j]) for i, j in pairs)
 
 
@@ -119,6 +123,9 @@ def _order(
         return None
     if any(is_cjk(stem) for stem in wanted):  # characters, not words
         return None
+    numbered = any(stem.isdigit() for stem in wanted)
+    if numbered and not any(len(stem) > 3 and stem.isalpha() for stem in wanted):
+        return None  # "3 ml" is no "ML 3"
     for shift in range(1, n_words):
         if wanted[shift:] + wanted[:shift] == found:
             moved = name.content[shift:] + name.content[:shift]
@@ -144,6 +151,20 @@ def _compare_one(name: NameWords, surface: str, form: str) -> Optional[Compared]
     if len(form) <= 3 and surface.isupper() and not name.text.isupper():
         return None  # TIC is no tic
     return distance
+
+
+def _in_heading(text: str, words: Words, start: int, end: int) -> bool:
+    """Whether words in capitals stand in a heading: alone in their line, or beside long words in
+    capitals ("PLAN:", "ASSESSMENT AND PLAN")."""
+    first, last = words.starts[start], words.ends[end - 1]
+    if not text[first:last].isupper():
+        return False
+    line = text[text.rfind("\n", 0, first) + 1 : first]
+    following = text[last : last + 40].split("\n", 1)[0]
+    if not line.strip() and following.strip() in ("", ":") and len(text) > last - first + 1:
+        return True
+    around = [*line[-40:].split()[-2:], *following.split()[:2]]
+    return any(len(w) > 4 and w.isalpha() and w.isupper() for w in around)
 
 
 def _is_abbreviation(text: str) -> bool:

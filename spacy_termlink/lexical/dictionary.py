@@ -78,6 +78,8 @@ class Dictionary:
         keys, rows = [], []
         stems: set[int] = set()
         for row, name in enumerate(names):
+            if not any(char.isalpha() for char in name):
+                continue  # "1" says nothing
             hashes = find_words(name).hashes
             if 0 < len(hashes) <= MAX_WORDS and hashes.any():
                 keys.append(int(hashes.sum()))
@@ -214,7 +216,10 @@ class Dictionary:
                 rows.append(row)
         if best is None:
             return None
-        return Match(words.starts[start], words.ends[end - 1], tuple(sorted(rows)), best)
+        first, last = words.starts[start], words.ends[end - 1]
+        if text[last : last + 1] in (")", "]") and best >= SOFT:
+            last += any(char in "([" for char in text[first:last])
+        return Match(first, last, tuple(sorted(rows)), best)
 
 
 def _bitmap(keys: np.ndarray) -> tuple[int, np.ndarray]:
@@ -232,10 +237,18 @@ def _longest(matches: list[tuple[int, int, Match]]) -> list[tuple[int, int, Matc
     chosen: list[tuple[int, int, Match]] = []
     taken: set[int] = set()
     for start, end, match in sorted(matches, key=lambda m: (m[0] - m[1], m[2].distance, m[0])):
-        across = match.distance >= SOFT and any(
-            m[0] < end < m[1] or m[0] < start < m[1] for m in plain
-        )  # a comma: rather the end of one mention than the middle of another
-        if not across and taken.isdisjoint(range(start, end)):
+        if match.distance >= SOFT and _is_list(start, end, plain):
+            continue
+        if taken.isdisjoint(range(start, end)):
             taken.update(range(start, end))
             chosen.append((start, end, match))
     return sorted(chosen)
+
+
+def _is_list(start: int, end: int, plain: list[tuple[int, int, Match]]) -> bool:
+    """Whether the comma in a match is rather one between mentions: another match reaches across
+    its end, or each side of the comma is a match."""
+    if any(m[0] < end < m[1] or m[0] < start < m[1] for m in plain):
+        return True
+    inside = [m for m in plain if start <= m[0] and m[1] <= end]
+    return any(m[0] == start for m in inside) and any(m[1] == end for m in inside)

@@ -13,8 +13,7 @@ FUNCTION_WORDS = frozenset(("of", "the", "in", "is", "are", "was", "were", "be",
 VERBS = frozenset(("is", "are", "was", "were", "be", "been"))
 #: Words that all say "not normal", and words that add nothing beside one of them.
 _ABNORMAL = ("abnormal", "abnormality", "abnormalities", "anomaly", "anomalies", "malformation",
-             "malformations", "deformity", "deformities", "defect", "defects", "problem",
-             "problems")  # fmt: skip
+             "malformations", "deformity", "deformities", "defect", "defects")  # fmt: skip
 _EMPTY = ("morphology",)
 #: Adjective -> noun, where the adjective's own stem differs.
 _ADJECTIVES = {
@@ -89,7 +88,7 @@ def stem(word: str) -> str:
     word = IRREGULAR_PLURALS.get(word, word)
     for endings in (_PLURAL, _ADJECTIVAL, _VERBAL, _LAST):
         word = _change_ending(word, endings)
-    if len(word) > 3 and word[-1] == word[-2]:  # thinn(ing), skull
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "ls":  # thinn(ing), no skull
         word = word[:-1]
     return word
 

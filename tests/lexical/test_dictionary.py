@@ -95,6 +95,44 @@ def test_no_false_matches(dictionary, text):
     assert found(dictionary, text) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "mentions"),
+    [
+        ("ALL\n\nSeizure", ["Seizure"]),  # a heading
+        ("ALL:\nSeizure", ["Seizure"]),
+        ("REVIEW OF ALL SYSTEMS", []),
+        ("Diagnosis: ALL", ["ALL"]),
+        ("ALL, ataxia", ["ALL", "ataxia"]),
+        ("ALL", ["ALL"]),  # a mention alone is no heading
+    ],
+)
+def test_abbreviations_in_headings(dictionary, text, mentions):
+    assert [mention for mention, _ in found(dictionary, text)] == mentions
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "mentions"),
+    [
+        ("1", "grade 1", []),
+        ("ML 3", "3 ml", []),
+        ("MIS-A", "miss a day", []),
+        ("Arthritis, gouty", "gout, arthritis", []),
+        ("Kidney disease (CKD)", "kidney disease (CKD) stage 3", ["kidney disease (CKD)"]),
+        ("Arthritis, arthralgia", "arthritis, arthralgia", ["arthritis, arthralgia"]),
+    ],
+)
+def test_names_that_lead_astray(name, text, mentions):
+    names = [name]
+    [matches] = Dictionary.build(names, names.__getitem__).match([text])
+    assert [text[m.start : m.end] for m in matches] == mentions
+
+
+def test_a_comma_between_two_mentions():
+    names = ["Arthritis, arthralgia", "Arthralgia", "Arthritis"]
+    [matches] = Dictionary.build(names, names.__getitem__).match(["arthritis, arthralgia"])
+    assert [names[m.rows[0]] for m in matches] == ["Arthritis", "Arthralgia"]
+
+
 def test_the_longest_match_stays(dictionary):
     assert found(dictionary, "severe hearing loss, then hearing loss") == [
         ("severe hearing loss", "Severe hearing loss"),
