@@ -33,7 +33,7 @@ class NamedConcepts(NamedTuple):
 
 def open_dictionary(path: Path) -> NamedConcepts:
     """The dictionary of a KB folder or terminology folder; opened once in a process, whatever the
-    number of threads. Built in memory where the folder holds none.
+    number of threads. Built in memory where the folder holds none, or one of another release.
 
     RAISES (TermlinkError): What opening a terminology or a dictionary raises.
     """
@@ -46,7 +46,7 @@ def open_dictionary(path: Path) -> NamedConcepts:
             saved = path / "dictionary"
             dictionary = (
                 Dictionary.open(saved, terminology.name_text)
-                if saved.is_dir()
+                if saved.is_dir() and Dictionary.is_current(saved)
                 else build_dictionary(terminology)
             )
             _opened[key] = NamedConcepts(path, terminology, dictionary)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Optional, Union
 
 from ..candidates import make_generator
+from ..candidates.dictionary import open_dictionary
 from ..candidates.faiss_index import DenseIndex
 from ..candidates.names import UniqueNames
 from ..encoders import load_encoder
@@ -173,7 +174,7 @@ class TermKB:
         return DenseIndex.open(self.path / "index", self.meta["index"]["factory"])
 
     def _load_dictionary(self) -> Dictionary:
-        return Dictionary.open(self.path / "dictionary", self.terminology.name_text)
+        return open_dictionary(self.path).dictionary
 
     def _load_ngram(self) -> NgramIndex:
         return NgramIndex.open(self.path / "ngram")

@@ -17,6 +17,7 @@ from ..errors import TermlinkError
 from ..files import atomic_folder, read_json, write_json
 from .compare import SOFT, Compared, compare, name_words
 from .shared import find_shared
+from .stems import rules_fingerprint
 from .words import HARD, Words, find_words
 
 FORMAT_VERSION = 1
@@ -96,18 +97,23 @@ class Dictionary:
         with atomic_folder(Path(folder)) as part:
             for name in _ARRAYS:
                 np.save(part / f"{name}.npy", getattr(self, f"_{name}"))
-            write_json(part / "meta.json", {"format_version": FORMAT_VERSION, "names": len(self)})
+            meta = {
+                "format_version": FORMAT_VERSION,
+                "names": len(self),
+                "rules": rules_fingerprint(),
+            }
+            write_json(part / "meta.json", meta)
 
     @classmethod
     def open(cls, folder: Path, text_of: Callable[[int], str]) -> "Dictionary":
         """Map what `save` wrote.
 
-        RAISES (TermlinkError): TL001 or TL201 if it is none, or torn, or of another version.
+        RAISES (TermlinkError): TL001 or TL201 if it is none, or torn, or not `is_current`.
         """
         folder = Path(folder)
         meta = read_json(folder / "meta.json")
-        if meta.get("format_version") != FORMAT_VERSION:
-            raise TermlinkError("TL201", path=folder, reason="it is of another version")
+        if not cls.is_current(folder):
+            raise TermlinkError("TL201", path=folder, reason="another release has made it")
         try:
             arrays = [
                 np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False).view(np.ndarray)
@@ -119,6 +125,13 @@ class Dictionary:
             raise TermlinkError("TL201", path=folder, reason="a file of it is cut short")
         keys, rows, vocabulary = arrays
         return cls(keys, rows, vocabulary, text_of)
+
+    @staticmethod
+    def is_current(folder: Path) -> bool:
+        """Whether this release takes words apart as the one did that saved the dictionary."""
+        meta = read_json(Path(folder) / "meta.json")
+        made_by = meta.get("format_version"), meta.get("rules")
+        return made_by == (FORMAT_VERSION, rules_fingerprint())
 
     def find(self, mention: str, *, allowed: Optional[np.ndarray] = None) -> tuple[int, ...]:
         """Rows of the names that the whole of a mention stands for, the closest only, ascending.

@@ -4,6 +4,7 @@ English, and Latin endings. A word of another language is left as it is or loses
 sides of a comparison alike. Stems only propose; what may count as the same is checked on the words.
 """
 
+import hashlib
 from functools import lru_cache
 
 from ..spelling import IRREGULAR_PLURALS
@@ -72,6 +73,12 @@ _LAST = (
     ("ous", "", 4), ("us", "", 3), ("um", "", 4), ("is", "", 5), ("a", "", 4), ("i", "", 3),
     ("y", "", 4), ("e", "", 4),
 )  # fmt: skip
+
+
+def rules_fingerprint() -> str:
+    """Tells one release's stems from another's: keys of a dictionary fit those it was built with."""
+    rules = (_WORDS, _EMPTY, sorted(FUNCTION_WORDS), _PLURAL, _ADJECTIVAL, _VERBAL, _LAST)
+    return hashlib.sha256(repr(rules).encode("utf8")).hexdigest()
 
 
 @lru_cache(maxsize=1 << 17)

@@ -3,7 +3,19 @@
 import threading
 from bisect import bisect_right
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple, Union
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Tuple,
+    Union,
+    cast,
+)
 
 import numpy as np
 from spacy import util
@@ -322,7 +334,8 @@ def _without_overlap(places: List[Place]) -> List[Place]:
 
 
 def _span(doc: Doc, place: Place) -> Span:
-    return doc.char_span(place.start, place.end, label=place.label, alignment_mode="expand")
+    span = doc.char_span(place.start, place.end, label=place.label, alignment_mode="expand")
+    return cast(Span, span)  # None only for an empty place
 
 
 def _first_come(spans: List[Span]) -> List[Span]:

@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 
@@ -221,9 +223,13 @@ def test_a_torn_folder_is_named(dictionary, tmp_path, name):
         Dictionary.open(folder, NAMES.__getitem__)
 
 
-def test_another_version_is_refused(dictionary, tmp_path):
+@pytest.mark.parametrize("key", ["format_version", "rules"])
+def test_one_of_another_release_is_refused(dictionary, tmp_path, key):
     dictionary.save(tmp_path / "d")
-    (tmp_path / "d" / "meta.json").write_text('{"format_version": 99, "names": 26}')
+    meta = json.loads((tmp_path / "d" / "meta.json").read_text())
+    assert Dictionary.is_current(tmp_path / "d")
+    (tmp_path / "d" / "meta.json").write_text(json.dumps({**meta, key: "other"}))
+    assert not Dictionary.is_current(tmp_path / "d")
     with pytest.raises(TermlinkError, match="TL201"):
         Dictionary.open(tmp_path / "d", NAMES.__getitem__)
 
