@@ -87,11 +87,12 @@ def test_add_pipe_in_a_fresh_process_without_an_import_of_ours(component):
         "import spacy, sys\n"
         "nlp = spacy.blank('en')\n"
         f"nlp.add_pipe('{component}')\n"
-        "print(nlp.pipe_names, 'torch' in sys.modules and 'spacy_termlink.encoders' in sys.modules)"
+        # thinc imports torch where there is one; our encoder and transformers wait for a mention
+        "print(nlp.pipe_names, {'spacy_termlink.encoders.encoder', 'faiss'} & set(sys.modules))"
     )
     result = run("-c", code)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.strip() == f"['{component}'] False"
+    assert result.stdout.strip() == f"['{component}'] set()"
 
 
 def test_spacy_lists_our_command():
