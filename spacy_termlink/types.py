@@ -9,6 +9,7 @@ if TYPE_CHECKING:  # names for the reader and mypy: at run time rank 0 imports n
     from .candidates.faiss_index import DenseIndex
     from .candidates.names import UniqueNames
     from .lexical.dictionary import Dictionary
+    from .lexical.misspelling import SpellingIndex
     from .lexical.ngram import NgramIndex
     from .terminology.store import Terminology
 
@@ -102,6 +103,10 @@ class KnowledgeBase(Protocol):
     @property
     def dictionary(self) -> "Dictionary":
         """Dictionary of all names, by keys of stems; its rows are name rows."""
+
+    @property
+    def spelling(self) -> "SpellingIndex":
+        """Words of the names, by misspelled forms of them."""
 
     @property
     def meta(self) -> dict[str, Any]:

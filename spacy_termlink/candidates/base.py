@@ -7,12 +7,11 @@ import numpy as np
 
 from ..terminology.store import Terminology
 from ..types import NAME_KINDS, Candidate
-from .names import UniqueNames, collapse
+from .names import UniqueNames
+from .ranking import Ranked, rank_concepts
 
 #: (rows (B, n), scores (B, n)) for the mentions at these places and n rows wanted.
-Search = Callable[[list[int], int], tuple[np.ndarray, np.ndarray]]
-#: (score, kind, concept row, name row)
-Ranked = tuple[float, int, int, int]
+Search = Callable[[np.ndarray, int], tuple[np.ndarray, np.ndarray]]
 
 
 def make_candidates(
@@ -25,7 +24,7 @@ def make_candidates(
             name=terminology.preferred_name(concept),
             matched=terminology.name_text(name_row),
             kind=NAME_KINDS[kind],
-            score=round(float(score), 6),
+            score=round(score, 6),
             tier=tier,
         )
         for score, kind, concept, name_row in ranked
@@ -40,21 +39,24 @@ def search_concepts(
     *,
     k: int,
     allowed: Optional[np.ndarray] = None,
+    support: float = 0.0,
 ) -> list[list[Ranked]]:
-    """Search with growing n until k distinct concepts are found for every mention."""
+    """Search with growing n until k distinct concepts are found for every mention; see
+    `rank_concepts`."""
     found: list[list[Ranked]] = [[] for _ in range(n_mentions)]
-    left, n = list(range(n_mentions)), min(len(names), max(4 * k, 16))
-    while left:
+    left, n = np.arange(n_mentions), min(len(names), max(3 * k, 16))
+    while len(left):
         rows, scores = search(left, n)
-        short = []
-        for place, row, score in zip(left, rows, scores, strict=True):
-            kept = row >= 0
-            found[place] = collapse(
-                terminology, names, row[kept].tolist(), score[kept].tolist(), allowed=allowed
-            )[:k]
-            if len(found[place]) < k and kept.all() and n < len(names):
-                short.append(place)
-        left, n = short, min(len(names), 4 * n)
+        lists = rank_concepts(
+            terminology, names, rows, scores, k=k, allowed=allowed, support=support
+        )
+        for place, ranked in zip(left.tolist(), lists, strict=True):
+            found[place] = ranked
+        # one that has no full row left has been answered by all that there is
+        short = np.array([len(ranked) < k for ranked in lists]) & ((rows >= 0).sum(axis=1) >= n)
+        if n >= len(names):
+            break
+        left, n = left[short], min(len(names), 4 * n)
     return found
 
 

@@ -30,7 +30,7 @@ class DenseCandidates:
         vectors = kb.encoder.encode(strings)
         mask = None if allowed is None else kb.names.mask(terminology, allowed)
 
-        def search(left: list[int], n: int) -> tuple[np.ndarray, np.ndarray]:
+        def search(left: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
             return kb.index.search(vectors[left], n=n, allowed_rows=mask)
 
         found = search_concepts(terminology, kb.names, search, len(strings), k=k, allowed=allowed)

@@ -8,10 +8,13 @@ import numpy as np
 from ..errors import TermlinkError
 
 FILE = "dense.faiss"
-#: From this many names on `auto` takes HNSW: flat search costs 2 x names x D operations a query.
-HNSW_FROM = 20_000
+#: From this many names on `auto` takes IVF: flat search costs 2 x names x D operations a query.
+#: (HNSW answers as fast, but threads would build another graph each time, and one takes minutes.)
+IVF_FROM = 20_000
 #: From this many names on `auto` also quantises: 4 times less memory.
 SQ8_FROM = 1_000_000
+#: Share of the lists of an IVF index that a search goes through, and at least how many.
+PROBED, LEAST_PROBED = 1 / 10, 8
 HNSW_LINKS = 32
 EF_CONSTRUCTION = 100
 EF_SEARCH = 96
@@ -28,15 +31,15 @@ def factory_string(spec: str, n: int, width: int) -> str:
     width (int): Columns of a vector; PQ splits them into parts of 8.
     """
     if spec == "auto":
-        spec = "Flat" if n < HNSW_FROM else "HNSW" if n < SQ8_FROM else "HNSW_SQ8"
-    lists = max(1, min(int(4 * n**0.5), n // 39 or 1))  # Faiss wants 39 points a list to train
+        spec = "Flat" if n < IVF_FROM else "IVF" if n < SQ8_FROM else "IVF_SQ8"
+    lists = max(1, min(int(n**0.5), n // 39))  # Faiss wants 39 points a list to train
     parts = next(m for m in (48, 32, 24, 16, 12, 8, 4, 2, 1) if width % m == 0 and width // m >= 1)
     bits = min(8, int(np.log2(max(2, n))))
     return {
         "Flat": "Flat",
         "HNSW": f"HNSW{HNSW_LINKS},Flat",
-        "HNSW_SQ8": f"HNSW{HNSW_LINKS},SQ8",
         "IVF": f"IVF{lists},Flat",
+        "IVF_SQ8": f"IVF{lists},SQ8",
         "SQ8": "SQ8",
         "PQ": f"PQ{parts}x{bits}",
     }.get(spec, spec)
@@ -88,7 +91,7 @@ class DenseIndex:
         if hasattr(index, "make_direct_map"):
             index.make_direct_map()
         if hasattr(index, "nprobe"):
-            index.nprobe = max(8, index.nlist // 8)
+            index.nprobe = min(index.nlist, max(LEAST_PROBED, int(index.nlist * PROBED)))
 
     @classmethod
     def open(cls, folder: Path, factory: str) -> "DenseIndex":
@@ -133,6 +136,10 @@ class DenseIndex:
                 return self._compare(vectors, rows, min(n, len(rows)))
         scores, rows = self.index.search(vectors, n, params=self._parameters(n, allowed_rows))
         return rows, scores
+
+    def vectors(self, rows: np.ndarray) -> np.ndarray:
+        """Stored vectors of index rows, (B, D) float32; of a quantised index, approximate."""
+        return self.index.reconstruct_batch(rows)
 
     def scores_of(self, vectors: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Inner products of vector i with the index rows `rows[i]`, (B, M); -1 gives 0."""

@@ -8,11 +8,14 @@ import numpy as np
 
 from ..text import normalize
 from ..types import Candidate, KnowledgeBase
-from .base import Ranked, make_candidates, search_concepts, unique
+from .base import make_candidates, search_concepts, unique
 from .exact import exact_concepts
+from .ranking import Ranked
 
-#: Names that each side proposes per concept wanted; the other side scores them too.
-NAMES_PER_CONCEPT = 3
+#: Weight of a concept's next names (`ranking.rank_concepts`).
+SUPPORT = 0.2
+#: Scores of the exact tier lie above.
+MOST = 0.97
 
 
 class HybridCandidates:
@@ -29,43 +32,70 @@ class HybridCandidates:
     def generate(
         self, mentions: Sequence[str], *, k: int, allowed: Optional[np.ndarray] = None
     ) -> list[list[Candidate]]:
-        """See `types.CandidateGenerator`. An exact hit has score 1.0, all others less."""
+        """See `types.CandidateGenerator`. Only an exact hit has a score above MOST. A mention that
+        names several concepts: those of the best kind of name first, among them by score."""
         strings, places = unique(mentions)
         exact = [
             exact_concepts(self.kb, string, allowed) if self.exact else [] for string in strings
         ]
-        similar = self._similar([normalize(string) for string in strings], k, allowed)
-        lists = [self._join(hits, ranked, k) for hits, ranked in zip(exact, similar, strict=True)]
+        # what the dictionary knows under another form is searched by that form: no misspelling
+        # and no odd word order reaches the encoder, and its vector is in the index
+        texts = [
+            self.kb.terminology.name_normalized(hits[0][3]) if hits else normalize(string)
+            for hits, string in zip(exact, strings, strict=True)
+        ]
+        searched, text_places = unique(texts)
+        similar = self._similar(searched, k, allowed)
+        lists = [
+            self._join(hits, similar[place], k)
+            for hits, place in zip(exact, text_places, strict=True)
+        ]
         return [list(lists[place]) for place in places]
 
     def _join(self, exact: list[Ranked], ranked: list[Ranked], k: int) -> list[Candidate]:
         terminology = self.kb.terminology
+        if len(exact) > 1:
+            rank = {concept: i for i, (_, _, concept, _) in enumerate(ranked)}
+            exact = sorted(exact, key=lambda r: (r[1], rank.get(r[2], len(rank)), r[2]))
         hits = {concept for _, _, concept, _ in exact}
         first = make_candidates(terminology, exact[:k], tier="exact")
-        most = min((score for score, *_ in exact), default=1.0) - 1e-6  # what is named comes first
-        rest = [(min(r[0], most), *r[1:]) for r in ranked if r[2] not in hits]
-        return (first + make_candidates(terminology, rest[:k], tier="hybrid"))[:k]
+        rest = [r for r in ranked if r[2] not in hits][: k - len(first)]
+        return first + make_candidates(terminology, rest, tier="hybrid")
 
     def _similar(
-        self, strings: list[str], k: int, allowed: Optional[np.ndarray]
+        self, texts: list[str], k: int, allowed: Optional[np.ndarray]
     ) -> list[list[Ranked]]:
         kb = self.kb
+        if not texts or not len(kb.names):
+            return [[] for _ in texts]
         mask = None if allowed is None else kb.names.mask(kb.terminology, allowed)
-        vectors = kb.encoder.encode(strings)
+        vectors = self._vectors(texts)
+        queries = kb.ngram.vectors(texts)
         weight = np.float32(kb.meta["hybrid"]["dense_weight"])
 
-        def search(left: list[int], n: int) -> tuple[np.ndarray, np.ndarray]:
-            texts = [strings[i] for i in left]
+        def search(left: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
             dense, _ = kb.index.search(vectors[left], n=n, allowed_rows=mask)
-            lexical, _ = kb.ngram.search(texts, n=n, allowed_rows=mask)
+            lexical, _ = kb.ngram.search([texts[i] for i in left], n=n, allowed_rows=mask)
             rows = merge_rows(dense, lexical)  # (B, 2n)
-            cosine = kb.index.scores_of(vectors[left], rows)
-            shared = kb.ngram.scores_of(kb.ngram.vectors(texts), rows)
-            score = weight * cosine + (1 - weight) * shared
-            # only an exact name scores 1.0
-            return rows, np.where(rows < 0, -1, np.clip(score, 0, 0.999999))
+            return rows, combine(
+                kb.index.scores_of(vectors[left], rows),
+                kb.ngram.scores_of(queries[left], rows),
+                weight,
+            )
 
-        return search_concepts(kb.terminology, kb.names, search, len(strings), k=k, allowed=allowed)
+        return search_concepts(
+            kb.terminology, kb.names, search, len(texts), k=k, allowed=allowed, support=SUPPORT
+        )
+
+    def _vectors(self, texts: list[str]) -> np.ndarray:
+        """Embeddings of texts; those of names come out of the index."""
+        kb = self.kb
+        rows = np.array([kb.names.row_of(kb.terminology, text) for text in texts], dtype=np.int64)
+        new = np.flatnonzero(rows < 0)
+        vectors = kb.index.vectors(np.maximum(rows, 0))
+        if len(new):
+            vectors[new] = kb.encoder.encode([texts[i] for i in new])
+        return vectors
 
 
 def make_hybrid_candidates(exact: bool = True) -> Callable[[KnowledgeBase], HybridCandidates]:
@@ -74,6 +104,12 @@ def make_hybrid_candidates(exact: bool = True) -> Callable[[KnowledgeBase], Hybr
     exact (bool): Look for an exact name first. False ranks by the scores alone.
     """
     return partial(HybridCandidates, exact=exact)
+
+
+def combine(cosine: np.ndarray, shared: np.ndarray, weight: float) -> np.ndarray:
+    """Score of the hybrid: weighted mean of the cosine of embeddings and of the shared n-grams,
+    between 0 and MOST."""
+    return np.clip(weight * cosine + (1 - weight) * shared, 0, MOST)
 
 
 def merge_rows(dense: np.ndarray, lexical: np.ndarray) -> np.ndarray:

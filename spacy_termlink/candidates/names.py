@@ -1,9 +1,8 @@
 """The rows of an index: names of different normal form, each searched once whatever concepts
 share it."""
 
-from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Optional
 
 import numpy as np
 
@@ -29,6 +28,19 @@ class UniqueNames:
         """Name rows that share the normal form of an index row."""
         return self.name_rows[self.offsets[index_row] : self.offsets[index_row + 1]]
 
+    def row_of(self, terminology: Terminology, normalized: str) -> int:
+        """Index row of a normal form, -1 if no name has it."""
+        found = terminology.lookup(normalized, normalized=True)
+        return int(self._row_of_name[found[0]]) if found else -1
+
+    @cached_property
+    def _row_of_name(self) -> np.ndarray:
+        rows = np.full(int(self.name_rows.max(initial=-1)) + 1, -1, dtype=np.int32)
+        rows[self.name_rows] = np.repeat(
+            np.arange(len(self), dtype=np.int32), np.diff(self.offsets)
+        )
+        return rows
+
     def mask(self, terminology: Terminology, allowed: np.ndarray) -> np.ndarray:
         """Index rows that name at least one allowed concept, (n_unique,) bool."""
         if not len(self):
@@ -44,10 +56,11 @@ class UniqueNames:
     @classmethod
     def open(cls, folder: Path) -> "UniqueNames":
         """Map both arrays."""
-        return cls(
-            np.load(folder / "name_offsets.npy", mmap_mode="r", allow_pickle=False),
-            np.load(folder / "name_rows.npy", mmap_mode="r", allow_pickle=False),
+        offsets, name_rows = (
+            np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False).view(np.ndarray)
+            for name in ("name_offsets", "name_rows")
         )
+        return cls(offsets, name_rows)
 
 
 def unique_names(terminology: Terminology) -> tuple[UniqueNames, list[str]]:
@@ -65,29 +78,3 @@ def unique_names(terminology: Terminology) -> tuple[UniqueNames, list[str]]:
     np.cumsum([len(rows) for rows in ordered], out=offsets[1:])
     flat = np.array([row for rows in ordered for row in rows], dtype=np.int32)
     return UniqueNames(offsets, flat), list(rows_of)
-
-
-def collapse(
-    terminology: Terminology,
-    names: UniqueNames,
-    index_rows: Sequence[int],
-    scores: Sequence[float],
-    *,
-    allowed: Optional[np.ndarray] = None,
-) -> list[tuple[float, int, int, int]]:
-    """Concepts of scored index rows, each by its best name.
-
-    RETURNS (list[tuple]): (score, kind, concept row, name row), best first: by score, then kind,
-        then concept row, which orders as the id does.
-    """
-    best: dict[int, tuple[float, int, int, int]] = {}
-    kinds, concepts = terminology.kinds, terminology.concept_rows
-    for index_row, score in zip(index_rows, scores, strict=True):
-        for name_row in names.rows(index_row).tolist():
-            concept = int(concepts[name_row])
-            if allowed is not None and not allowed[concept]:
-                continue
-            found = (-score, int(kinds[name_row]), concept, name_row)
-            if concept not in best or found < best[concept]:
-                best[concept] = found
-    return [(-score, kind, concept, row) for score, kind, concept, row in sorted(best.values())]

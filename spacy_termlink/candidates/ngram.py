@@ -29,7 +29,7 @@ class NgramCandidates:
         strings, places = unique([normalize(mention) for mention in mentions])
         mask = None if allowed is None else kb.names.mask(terminology, allowed)
 
-        def search(left: list[int], n: int) -> tuple[np.ndarray, np.ndarray]:
+        def search(left: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
             return kb.ngram.search([strings[i] for i in left], n=n, allowed_rows=mask)
 
         found = search_concepts(terminology, kb.names, search, len(strings), k=k, allowed=allowed)

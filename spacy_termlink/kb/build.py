@@ -7,9 +7,11 @@ import numpy as np
 
 from .. import __version__
 from ..candidates.dictionary import build_dictionary
-from ..candidates.faiss_index import DenseIndex, build_index
-from ..candidates.names import UniqueNames, unique_names
+from ..candidates.faiss_index import build_index
+from ..candidates.fit import fit_hybrid
+from ..candidates.names import unique_names
 from ..files import atomic_folder, sha256_file, write_json
+from ..lexical.misspelling import SpellingIndex
 from ..lexical.ngram import NgramIndex
 from ..terminology.store import Terminology
 from ..types import Encoder
@@ -51,9 +53,28 @@ def build_kb(
         names, texts = unique_names(terminology)
         vectors = _encode(encoder, texts, progress)
         dense, ngram = build_index(vectors, index), NgramIndex.build(texts)
-        _save(folder, encoder, names, dense, ngram)
+        (folder / "index").mkdir()
+        names.save(folder / "index")
+        dense.save(folder / "index")
+        ngram.save(folder / "ngram")
+        SpellingIndex.build(texts).save(folder / "spelling")
         build_dictionary(terminology).save(folder / "dictionary")
-        meta = _meta(out.name, terminology, encoder, dense, index, len(names), changes)
+        encoder.save(folder / "encoder")
+        fitted = fit_hybrid(terminology, names, texts, vectors, dense, ngram)
+        meta = {
+            "kind": "kb",
+            "format_version": FORMAT_VERSION,
+            "name": out.name,
+            **_describe(terminology, encoder, {"unique_names": len(names), **changes}),
+            "index": {"spec": index, "factory": dense.factory},
+            "hybrid": {
+                "dense_weight": fitted.dense_weight,
+                "fitted_on_synonyms": fitted.n_synonyms,
+                "synonyms_hits@1": fitted.hits,
+            },
+            "threshold": fitted.threshold,
+            "threshold_applies_to": "score",
+        }
         meta["files"] = {
             path.relative_to(folder).as_posix(): {
                 "bytes": path.stat().st_size,
@@ -75,40 +96,15 @@ def _encode(encoder: Any, texts: list[str], progress: bool) -> np.ndarray:
         return encoder.encode(texts, progress=bar.update)
 
 
-def _save(
-    folder: Path, encoder: Any, names: UniqueNames, dense: DenseIndex, ngram: NgramIndex
-) -> None:
-    (folder / "index").mkdir()
-    names.save(folder / "index")
-    dense.save(folder / "index")
-    ngram.save(folder / "ngram")
-    encoder.save(folder / "encoder")
-
-
-def _meta(
-    name: str,
-    terminology: Terminology,
-    encoder: Encoder,
-    dense: DenseIndex,
-    spec: str,
-    n_unique: int,
-    changes: dict[str, int],
-) -> dict[str, Any]:
+def _describe(terminology: Terminology, encoder: Encoder, counts: dict[str, int]) -> dict[str, Any]:
     source = terminology.meta
     return {
-        "kind": "kb",
-        "format_version": FORMAT_VERSION,
-        "name": name,
         "termlink_version": __version__,
         **{key: source[key] for key in ("source", "release", "licence", "shareable", "url")},
-        "counts": {**source["counts"], "unique_names": n_unique, **changes},
+        "counts": {**source["counts"], **counts},
         "encoder": {
             "fingerprint": encoder.fingerprint,
             "width": encoder.width,
             "dtype": getattr(encoder, "dtype", "float32"),
         },
-        "index": {"spec": spec, "factory": dense.factory},
-        "hybrid": {"dense_weight": 0.5},
-        "threshold": 0.5,
-        "threshold_applies_to": "score",
     }

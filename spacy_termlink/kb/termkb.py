@@ -13,6 +13,7 @@ from ..encoders import load_encoder
 from ..errors import TermlinkError
 from ..files import read_json, sha256_file
 from ..lexical.dictionary import Dictionary
+from ..lexical.misspelling import SpellingIndex
 from ..lexical.ngram import NgramIndex
 from ..terminology.store import Terminology
 from ..types import CandidateGenerator, Encoder
@@ -118,6 +119,11 @@ class TermKB:
         """The dictionary of all names, opened at first use."""
         return self._load("dictionary")
 
+    @property
+    def spelling(self) -> SpellingIndex:
+        """Words of the names by misspelled forms, opened at first use."""
+        return self._load("spelling")
+
     @cached_property
     def names(self) -> UniqueNames:
         """Names of different normal form: the rows of both indexes."""
@@ -175,6 +181,9 @@ class TermKB:
 
     def _load_dictionary(self) -> Dictionary:
         return open_dictionary(self.path).dictionary
+
+    def _load_spelling(self) -> SpellingIndex:
+        return SpellingIndex.open(self.path / "spelling")
 
     def _load_ngram(self) -> NgramIndex:
         return NgramIndex.open(self.path / "ngram")

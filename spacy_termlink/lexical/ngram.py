@@ -136,7 +136,9 @@ class NgramIndex:
             starts = offsets[flat[known]]
             lengths = offsets[flat[known] + 1] - starts
             ends = np.cumsum(lengths)
-            at = np.repeat(starts - ends + lengths, lengths) + np.arange(ends[-1] if len(ends) else 0)
+            at = np.repeat(starts - ends + lengths, lengths) + np.arange(
+                ends[-1] if len(ends) else 0
+            )
             pairs = np.repeat(np.arange(len(known)), lengths)
             dense = queries[first : first + CHUNK].toarray()  # (CHUNK, vocabulary)
             products = dense[known[pairs] // rows.shape[1], ids[at]] * weights[at]
