@@ -285,6 +285,7 @@ def test_many_kills(pipeline, notes, tmp_path, seed):
     assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
 
+@pytest.mark.slow
 def test_processes_leave_with_a_killed_parent(pipeline, notes, tmp_path):
     import psutil
 
