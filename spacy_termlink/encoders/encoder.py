@@ -19,6 +19,9 @@ from .weights import weight_files
 
 #: Tokens a batch holds: large enough for the matrix products, small enough for the cache.
 TOKENS_PER_BATCH = 2048
+#: A matrix of few rows takes another way through the library, which rounds otherwise: with this many
+#: tokens at least, a text alone and in a batch has the same embedding.
+MIN_TOKENS = 32
 #: Characters kept of a text per token of the maximum length: a longer text is cut before it is
 #: tokenised, since a note of one 5 MB word takes minutes otherwise.
 CHARACTERS_PER_TOKEN = 32
@@ -71,7 +74,8 @@ class TransformerEncoder:
         """Embeddings of the texts, (N, D) float32 with rows of norm 1, in the order given.
 
         Texts are sorted by tokens, and a batch is capped by its tokens. A row depends on the other
-        texts of the call by rounding only: cosine at least 0.9999 in bfloat16, 0.999999 in float32.
+        texts of the call by rounding only, and where the library multiplies each row of a matrix in
+        the same order, as it does for BERT on the processors we know, not at all.
 
         texts (Sequence[str]): Any strings; an empty one has an embedding too.
         progress (Callable[[int], object]): Called with the number of texts done since the last call.
@@ -80,8 +84,11 @@ class TransformerEncoder:
         embeddings = np.empty((len(texts), self.width), dtype=np.float32)
         with torch.inference_mode():
             for rows in token_batches([len(text) for text in ids], TOKENS_PER_BATCH):
-                states = self._forward([ids[row] for row in rows])
-                pooled = torch.cat([self._pool(group) for group in states])  # (B, D)
+                batch = [ids[row] for row in rows]
+                if (n_tokens := sum(len(text) for text in batch)) < MIN_TOKENS:
+                    batch += [batch[-1]] * -(-(MIN_TOKENS - n_tokens) // len(batch[-1]))
+                states = self._forward(batch)
+                pooled = torch.cat([self._pool(group) for group in states])[: len(rows)]  # (B, D)
                 embeddings[rows] = torch.nn.functional.normalize(pooled).numpy()
                 if progress is not None:
                     progress(len(rows))
