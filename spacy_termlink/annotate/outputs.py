@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -116,13 +117,6 @@ def write_html(run: Finished, path: Path) -> None:
         write_page(file, fragments, run.linkers, assessed=run.assessed)
 
 
-def write_rejects(run: Finished, path: Path) -> None:
-    """One JSON object a refused note: line, note_id, code, component, error; no word of the note."""
-    with path.open("w", encoding="utf8", newline="\n") as file:
-        for batch in run.parts.tables("rejects", run.n_parts):
-            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in batch.to_pylist())
-
-
 class Format(NamedTuple):
     """An output format.
 
@@ -190,6 +184,31 @@ class Extras:
 
 
 def write_output(run: Finished, path: Path, name: str) -> None:
-    """Write the output of a finished run in a format; the file appears when it is whole."""
-    with atomic_file(path) as part:
-        FORMATS[name].write(run, part)
+    """Write the output of a finished run in a format; the file appears when it is whole.
+
+    It is written in the folder of the parts, so that a kill leaves no half of it elsewhere.
+    """
+    _write_whole(run, path, FORMATS[name].write)
+
+
+def write_rejects(run: Finished, path: Path) -> None:
+    """One JSON object a refused note: line, note_id, code, component, error; no word of the note."""
+    _write_whole(run, path, _write_rejects)
+
+
+def _write_rejects(run: Finished, path: Path) -> None:
+    with path.open("w", encoding="utf8", newline="\n") as file:
+        for batch in run.parts.tables("rejects", run.n_parts):
+            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in batch.to_pylist())
+
+
+def _write_whole(run: Finished, path: Path, write: Callable[[Finished, Path], None]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    whole = run.parts.path / "output"
+    with atomic_file(whole) as part:
+        write(run, part)
+    try:
+        whole.replace(path)
+    except OSError:  # the reject file may lie on another disk
+        with atomic_file(path) as part:
+            shutil.copyfile(whole, part)

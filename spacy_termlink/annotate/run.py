@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import TermlinkError
-from ..files import atomic_file
 from .core import find_linkers
 from .inputs import NoteSource
 from .outputs import Finished, write_output, write_rejects
@@ -60,8 +59,9 @@ def run_annotation(
     resume (bool): Go on with the unfinished run of this output.
     on_part (OnPart): Called with the number of notes of each part done.
     RETURNS (Summary): Counts.
-    RAISES (TermlinkError): TL809 to TL812, and what the input or the pipeline raises.
+    RAISES (TermlinkError): TL008, TL809 to TL812, TL814, and what the input or the pipeline raises.
     """
+    _check_paths(source, out, rejects)
     nlp = load_pipeline(pipeline)
     parts = PartFolder(out.with_name(f"{out.name}.parts"))
     begun = parts.begin(_manifest(pipeline, source, format), resume=resume)
@@ -73,11 +73,21 @@ def run_annotation(
         raise
     summary = _summarise(results)
     run = Finished(parts, len(results), find_linkers(nlp), begun["date"], summary.assessed)
-    with atomic_file(rejects) as part:
-        write_rejects(run, part)
+    write_rejects(run, rejects)
     write_output(run, out, format)
     parts.remove()
     return summary
+
+
+def _check_paths(source: NoteSource, out: Path, rejects: Path) -> None:
+    """Refuse what would go wrong at the very end, when the files are renamed."""
+    for path in (out, rejects):
+        if path.is_dir():
+            raise TermlinkError("TL008", path=path)
+    places = [path.resolve() for path in (Path(source.path), out, rejects)]
+    for place in places:
+        if places.count(place) > 1:
+            raise TermlinkError("TL814", path=place)
 
 
 def _manifest(pipeline: Sequence[str], source: NoteSource, format: str) -> dict[str, Any]:  # noqa: A002

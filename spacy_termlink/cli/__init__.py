@@ -1,5 +1,6 @@
 """The command line: one file per command, each with one function `NAME_command`."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -28,7 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-_FUNCTIONS = (
+_FUNCTIONS: tuple[Callable[..., None], ...] = (
     fetch_command, convert_command, info_command, mine_command, index_command, search_command,
     evaluate_command, evaluate_docs_command, annotate_command,
 )  # fmt: skip

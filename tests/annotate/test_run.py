@@ -13,6 +13,7 @@ from spacy.language import Language
 
 from spacy_termlink.annotate import parts as parts_module
 from spacy_termlink.annotate.inputs import NoteSource
+from spacy_termlink.annotate.outputs import FORMATS, Format
 from spacy_termlink.annotate.run import run_annotation
 from spacy_termlink.errors import TermlinkError
 
@@ -184,8 +185,42 @@ def test_an_old_output_stays_until_the_new_one_is_whole(pipeline, notes, tmp_pat
     assert len(rows_of(out)) == 7
 
 
+def test_the_input_is_never_overwritten(pipeline, notes, tmp_path):
+    path = notes("fever")
+    before = path.read_text()
+    with pytest.raises(TermlinkError, match="TL814"):
+        run(pipeline(), path, path)
+    with pytest.raises(TermlinkError, match="TL814"):
+        run(pipeline(), path, tmp_path / "o.jsonl", rejects=path)
+    with pytest.raises(TermlinkError, match="TL008"):
+        run(pipeline(), path, tmp_path)
+    assert path.read_text() == before
+
+
+def test_a_kill_while_the_output_is_written_leaves_nothing_beside_it(
+    pipeline, notes, tmp_path, monkeypatch
+):
+    saved, path, out = pipeline(), notes("fever"), tmp_path / "out.jsonl"
+
+    def stop(run, path):
+        path.write_text("half")
+        raise Stop
+
+    monkeypatch.setattr("pathlib.Path.unlink", lambda *args, **kwargs: None)  # no clean-up
+    with monkeypatch.context() as patch:
+        patch.setitem(FORMATS, "jsonl", Format((".jsonl",), stop))
+        with pytest.raises(Stop):
+            run(saved, path, out)
+    left = sorted(p.name for p in tmp_path.glob("*out*"))
+    assert left == ["out.jsonl.parts", "out.rejects"]
+    run(saved, path, out, resume=True)
+    assert sorted(p.name for p in tmp_path.glob("*out*")) == ["out.jsonl", "out.rejects"]
+
+
 @Language.component("chatty")
 def chatty(doc):
+    if SECRET not in doc.text:  # the patterns of the rules pass through here when they are added
+        return doc
     logging.getLogger("spacy").warning("text: %s", doc.text)
     logging.getLogger("other").error(doc.text)
     warnings.warn(doc.text, stacklevel=1)
