@@ -30,8 +30,10 @@ def render_note(
     rows (Sequence[dict[str, Any]]): Annotations of the note, by offsets.
     """
     sources = {linker.kb: linker for linker in linkers}
-    figures = []
+    figures: list[str] = []
     for layer in _layers(rows) or [[]]:
+        if figures:
+            figures.append("<p>The same note, with mentions that overlap those above:</p>\n")
         ents = [
             {"start": start, "end": end, "label": _label(mentions, sources)}
             for (start, end), mentions in layer

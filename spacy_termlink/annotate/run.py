@@ -21,8 +21,7 @@ class Summary(NamedTuple):
 
     n_annotated (int): Notes that went through the pipeline.
     n_rejected (int): Notes refused; each has a line in the reject file.
-    n_mentions (dict[str, int]): Rows per KB.
-    n_nil (dict[str, int]): Rows per KB that are NIL.
+    n_mentions, n_nil (dict[str, int]): Rows, and rows that are NIL, per KB in pipeline order.
     assessed (bool): Whether a component assessed assertion.
     """
 
@@ -71,8 +70,9 @@ def run_annotation(
         if not parts.finished():  # an input that cannot be read leaves nothing to resume
             parts.remove()
         raise
-    summary = _summarise(results)
-    run = Finished(parts, len(results), find_linkers(nlp), begun["date"], summary.assessed)
+    linkers = find_linkers(nlp)
+    summary = _summarise(results, [linker.kb for linker in linkers])
+    run = Finished(parts, len(results), linkers, begun["date"], summary.assessed)
     write_rejects(run, rejects)
     write_output(run, out, format)
     parts.remove()
@@ -130,13 +130,13 @@ def _work(
     return [results[number] for number in range(len(results))]
 
 
-def _summarise(results: Sequence[PartResult]) -> Summary:
-    n_mentions: dict[str, int] = {}
-    n_nil: dict[str, int] = {}
+def _summarise(results: Sequence[PartResult], kbs: Sequence[str]) -> Summary:
+    n_mentions = dict.fromkeys(kbs, 0)
+    n_nil = dict.fromkeys(kbs, 0)
     for result in results:
         for total, counts in ((n_mentions, result.n_mentions), (n_nil, result.n_nil)):
             for kb, n in counts.items():
-                total[kb] = total.get(kb, 0) + n
+                total[kb] += n
     return Summary(
         sum(result.n_annotated for result in results),
         sum(result.n_rejected for result in results),

@@ -83,9 +83,8 @@ def _print(summary: "Summary", output: Path, rejects: Path) -> None:
         f"{total:,} notes read, {summary.n_annotated:,} annotated, {summary.n_rejected:,} rejected"
     )
     for kb, n in summary.n_mentions.items():
-        print(f"{kb}: {n:,} mentions, {100 * summary.n_nil[kb] / n:.1f} % NIL")
-    if not summary.n_mentions:
-        print("no mention was found")
+        nil = f", {100 * summary.n_nil[kb] / n:.1f} % NIL" if n else ""
+        print(f"{kb}: {n:,} mentions{nil}")
     if not summary.assessed:
         print("assertion was not assessed: a mention may be negated, uncertain, past or another's")
     print(f"annotations: {output}")

@@ -79,6 +79,14 @@ def test_every_note_is_accounted_for(pipeline, notes, tmp_path):
     assert not (tmp_path / "out.jsonl.parts").exists()
 
 
+def test_the_summary_names_every_kb_in_order(notes, tmp_path, kb_path, other_kb_path):
+    kbs = [str(kb_path), str(other_kb_path)]
+    summary = run(kbs, notes("fits and a headache of day 2"), tmp_path / "out.jsonl")
+    assert list(summary.n_mentions.items()) == [("tiny", 2), ("other", 1)]
+    summary = run(kbs[::-1], notes("nothing"), tmp_path / "out.jsonl")
+    assert list(summary.n_mentions.items()) == [("other", 0), ("tiny", 0)]
+
+
 def test_no_note_can_be_read(pipeline, notes, tmp_path):
     path = notes()
     path.write_text("broken\n")
