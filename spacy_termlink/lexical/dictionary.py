@@ -60,7 +60,7 @@ class Dictionary:
         self._rows = rows  # (n,) int32, name row of each key
         self._vocabulary = vocabulary  # (m,) uint64, ascending: hashes of all stems of names
         self._shift, self._bits = _bitmap(keys)
-        self._name = lru_cache(maxsize=1 << 16)(lambda row: name_words(text_of(row)))
+        self._name = lru_cache(maxsize=1 << 14)(lambda row: name_words(text_of(row)))
 
     def __len__(self) -> int:
         return len(self._keys)
