@@ -49,7 +49,7 @@ class SavedWithKb:
         exclude (Iterable[str]): Fields to leave out; without "kb" the KB is named in the config only.
         RAISES (TermlinkError): TL702 if the KB may not be shared and its data would be written.
         """
-        writers: Dict[str, Callable[[Path], None]] = {
+        writers: Dict[str, Callable[[Path], Any]] = {
             "cfg": lambda p: p.write_text(json.dumps(self._changes()), encoding="utf8"),
             "vocab": lambda p: self.vocab.to_disk(p, exclude=exclude),
             "model": lambda p: self.model.to_disk(p),

@@ -129,13 +129,16 @@ class TermLinker(SavedWithKb, TrainablePipe):
 
         RAISES (TermlinkError): TL701 if there is none; what opening raises.
         """
-        if self._kb is None:
+        kb = self._kb
+        if kb is None:
             with self._lock:
-                if self._kb is None:
+                kb = self._kb
+                if kb is None:
                     if self._kb_path is None:
                         raise TermlinkError("TL701", name=self.name)
-                    self._bind(open_kb(Path(self._kb_path)))
-        return self._kb
+                    kb = open_kb(Path(self._kb_path))
+                    self._bind(kb)
+        return kb
 
     def set_kb(self, kb: Union[TermKB, Path, str]) -> None:
         """Link to another KB from now on.

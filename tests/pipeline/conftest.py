@@ -77,12 +77,12 @@ def kb(kb_path):
 
 @pytest.fixture
 def make_nlp(kb_path):
-    """A blank pipeline with an entity_ruler (or span_ruler) and a linker."""
+    """A blank pipeline with an entity_ruler (or span_ruler) and a linker of exact names."""
 
     def make(name="term_linker", *, spans_key=None, **config):
         nlp = spacy.blank("en")
         add_ruler(nlp, spans_key)
-        config = {"kb": str(kb_path), "spans_key": spans_key, **config}
+        config = {"kb": str(kb_path), "spans_key": spans_key, "threshold": 0.999, **config}
         nlp.add_pipe("term_linker", name=name, config=config)
         return nlp
 

@@ -118,6 +118,16 @@ def test_threshold_is_read_at_each_prediction(make_nlp):
     assert len(doc.ents[0]._.kb_ents) >= 1
 
 
+def test_without_a_threshold_the_kbs_own_counts(make_nlp, kb, monkeypatch):
+    nlp = make_nlp(threshold=None)
+    linker = nlp.get_pipe("term_linker")
+    candidates = nlp("qqq").ents[0]._.term_candidates
+    for threshold in (0.0, candidates[0]["score"], candidates[0]["score"] + 1e-6, 1.0):
+        monkeypatch.setitem(linker.kb.meta, "threshold", threshold)
+        reached = candidates[0]["score"] >= threshold
+        assert nlp("qqq").ents[0].kb_id_ == (candidates[0]["id"] if reached else "NIL")
+
+
 def test_k_is_the_number_of_candidates(make_nlp):
     assert len(make_nlp(k=2)("A qqq.").ents[0]._.term_candidates) == 2
     assert len(make_nlp(k=5)("A qqq.").ents[0]._.term_candidates) == 5
@@ -292,6 +302,19 @@ class TestErrors:
         nlp.set_error_handler(lambda *args: None)
         with pytest.raises(TermlinkError, match="missing"):
             list(nlp.pipe(["fever"]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x" * 1_000_000, "\U0001f600\U0001f4a9", "\u05d7\u05d5\u05dd", "a\x00b", "...", " ", "\n\n"],
+)
+def test_odd_mentions_get_an_answer(make_nlp, text):
+    nlp = make_nlp(threshold=1.0)
+    doc = Doc(nlp.vocab, words=[text, "fever"])
+    doc.ents = [Span(doc, 0, 1, "FINDING"), Span(doc, 1, 2, "FINDING")]
+    doc = nlp.get_pipe("term_linker")(doc)
+    assert [ent.kb_id_ for ent in doc.ents if ent.text == "fever"] == ["X:7"]
+    assert {ent.kb_id_ for ent in doc.ents if ent.text != "fever"} <= {"NIL"}
 
 
 def test_memory_zone(make_nlp):
