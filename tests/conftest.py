@@ -60,6 +60,12 @@ def tiny_encoder(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def make_bert():
+    """Function that writes such a folder with other settings: `make_bert(folder, pooling="cls")`."""
+    return make_tiny_bert
+
+
+@pytest.fixture(scope="session")
 def tiny_kb(tmp_path_factory, tiny_terminology, tiny_encoder):
     """Folder of the KB made of both. Shared by all tests: copy it before you change it."""
     from spacy_termlink.encoders import load_encoder

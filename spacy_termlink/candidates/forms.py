@@ -20,8 +20,9 @@ def generate_forms(
     """Candidates of mentions that have one or more forms.
 
     Each distinct string of the batch is generated once. Of a mention's answers, every concept keeps
-    its best score; among equal scores that of the later form stands first, since a long form says
-    more than its abbreviation.
+    its best score. What a document itself writes out says more than the letters, which name other
+    things elsewhere: no answer to the abbreviation counts for more than the best one to its long
+    form, and among equal scores the long form's stands first.
 
     forms (Sequence[Sequence[str]]): Mention -> its forms, as written first: [mention, long form...].
     RETURNS (list[list[Candidate]]): For each mention up to k candidates, best first.
@@ -35,8 +36,10 @@ def _merge(answers: Sequence[list[Candidate]], k: int) -> list[Candidate]:
     if len(answers) == 1:
         return list(answers[0])
     best: dict[str, tuple[float, int, int, str, Candidate]] = {}
+    most = max((c.score for candidates in answers[1:] for c in candidates), default=1.0)
     for place, candidates in enumerate(answers):
-        for candidate in candidates:
+        for found in candidates:
+            candidate = found._replace(score=min(found.score, most))
             cid = candidate.concept_id
             order = (-candidate.score, -place, _RANK[candidate.kind], cid, candidate)
             if cid not in best or order[:4] < best[cid][:4]:

@@ -1,0 +1,179 @@
+"""Every generator on one small KB, and what is particular to each."""
+
+import numpy as np
+import pytest
+
+from spacy_termlink.candidates import make_generator
+from spacy_termlink.candidates.forms import generate_forms
+from spacy_termlink.candidates.hybrid import MOST, merge_rows
+from spacy_termlink.errors import TermlinkError
+from spacy_termlink.kb import TermKB
+from spacy_termlink.types import NAME_KINDS, Candidate
+
+GENERATORS = ("exact", "dense", "ngram", "hybrid")
+ODD = ["", "   ", "\x00", "\ud800", "\U0001f600", "\u05d0\u05d1", "x" * 100_000, "!!!"]
+
+
+@pytest.fixture(scope="module")
+def kb(tiny_kb):
+    return TermKB.open(tiny_kb)
+
+
+@pytest.fixture(params=GENERATORS)
+def generator(request, kb):
+    return make_generator(request.param, kb)
+
+
+def ids(candidates):
+    return [candidate.concept_id for candidate in candidates]
+
+
+def test_every_name_finds_its_own_concept(kb, generator):
+    terminology = kb.terminology
+    names = [terminology.name_text(row) for row in range(terminology.n_names)]
+    for name, found in zip(names, generator.generate(names, k=3)):
+        owners = {terminology.names["concept_id"][r].as_py() for r in terminology.lookup(name)}
+        assert found[0].concept_id in owners
+        assert len(set(ids(found))) == len(found) <= 3
+
+
+def test_total_order(generator):
+    for found in generator.generate(["seizure", "MI", "abnormality of the hart"], k=12):
+        order = [(-c.score, NAME_KINDS.index(c.kind), c.concept_id) for c in found]
+        if any(c.tier == "exact" for c in found) and found[0].tier != "exact":
+            pytest.fail("an exact hit stands below another")
+        assert order == sorted(order) or found[0].tier == "exact"
+
+
+def test_batch_and_single_agree_and_repeats_share_nothing(generator):
+    mentions = ["partial seizures", "heart attack", "partial seizures", "sezure", "cleft"]
+    together = generator.generate(mentions, k=5)
+    assert together[0] == together[2]
+    assert together[0] is not together[2]
+    for mention, found in zip(mentions, together):
+        alone = generator.generate([mention], k=5)[0]
+        assert ids(alone) == ids(found)
+        assert np.allclose([c.score for c in alone], [c.score for c in found], atol=1e-4)
+
+
+@pytest.mark.parametrize("mention", ODD)
+def test_odd_mentions(generator, mention):
+    found = generator.generate([mention, "seizure"], k=2)
+    assert len(found) == 2
+    assert found[1][0].concept_id == "T:0003"
+    assert all(0 <= c.score < 1.0001 for c in found[0])
+
+
+def test_nothing_asked(generator):
+    assert generator.generate([], k=5) == []
+
+
+def test_allowed_is_inside_the_search(kb, generator):
+    """All heart concepts come back, though none is near the mention."""
+    allowed = kb.terminology.mask(["heart"])
+    found = generator.generate(["seizure", "heart attack"], k=3, allowed=allowed)
+    for candidates in found:
+        assert set(ids(candidates)) <= {"T:0006", "T:0007", "T:0008"}
+    assert found[1][0].concept_id == "T:0007"
+    if make_generator("dense", kb).__class__ is generator.__class__:
+        assert len(found[0]) == 3
+    nobody = np.zeros(kb.terminology.n_concepts, dtype=bool)
+    assert generator.generate(["seizure"], k=3, allowed=nobody) == [[]]
+
+
+@pytest.mark.parametrize("name", ["dense", "hybrid"])
+def test_k_distinct_concepts_though_one_has_many_names(kb, name):
+    found = make_generator(name, kb).generate(["seizure"], k=12)[0]
+    assert len(ids(found)) == len(set(ids(found))) == 12
+
+
+def test_exact_scores(kb):
+    exact = make_generator("exact", kb)
+    plain, plural, other, misspelled, none = exact.generate(
+        ["SEIZURE", "seizures", "anomaly of the heart", "miocardial infarction", "nothing"], k=3
+    )
+    assert [(c.concept_id, c.score, c.tier) for c in plain] == [("T:0003", 1.0, "exact")]
+    assert plain[0].to_json()["probability"] is None
+    assert ids(plural) == ["T:0003"]
+    assert [(c.concept_id, c.score) for c in other] == [("T:0006", 0.99)]
+    assert [(c.concept_id, c.score) for c in misspelled] == [("T:0007", 0.98)]
+    assert none == []
+
+
+def test_short_abbreviations_must_be_written_alike(kb):
+    exact = make_generator("exact", kb)
+    assert ids(exact.generate(["ALL"], k=3)[0]) == ["T:0009"]
+    assert exact.generate(["all"], k=3)[0] == []
+
+
+def test_retired_names_are_not_found(kb, generator):
+    assert "T:0099" not in ids(generator.generate(["Fit of old"], k=12)[0])
+
+
+def test_hybrid_keeps_exact_hits_first_and_others_below(kb):
+    found = make_generator("hybrid", kb).generate(["MI"], k=12)[0]
+    assert set(ids(found)[:2]) == {"T:0007", "T:0008"}
+    assert [c.tier for c in found[:3]] == ["exact", "exact", "hybrid"]
+    assert all(c.score <= MOST for c in found[2:])
+
+
+def test_hybrid_without_the_exact_tier(kb):
+    from spacy_termlink.candidates.hybrid import make_hybrid_candidates
+
+    found = make_hybrid_candidates(exact=False)(kb).generate(["seizure"], k=3)[0]
+    assert found[0].concept_id == "T:0003"
+    assert {c.tier for c in found} == {"hybrid"}
+
+
+def test_hybrid_encodes_no_name(kb, monkeypatch):
+    """The vectors of names are in the index."""
+    encoded = []
+    real = kb.encoder.encode
+    monkeypatch.setattr(kb.encoder, "encode", lambda texts: encoded.extend(texts) or real(texts))
+    make_generator("hybrid", kb).generate(["Seizure", "fits", "seizure of old"], k=3)
+    assert encoded == ["seizure of old"]
+
+
+def test_merge_rows():
+    dense, lexical = np.array([[4, 2, -1]]), np.array([[2, 9, -1]])
+    rows = merge_rows(dense, lexical)
+    assert sorted(rows[rows >= 0].tolist()) == [2, 4, 9]
+
+
+def test_unknown_generator_names_those_that_exist(kb):
+    with pytest.raises(TermlinkError, match="TL501.*dense.*exact.*hybrid.*ngram"):
+        make_generator("nearest", kb)
+    assert make_generator("spacy-termlink.ExactCandidates.v1", kb).generate(["fits"], k=1)[0]
+
+
+# --- forms
+
+
+class Fixed:
+    """Candidates by table; counts what it is asked."""
+
+    def __init__(self, table):
+        self.table = table
+        self.asked = []
+
+    def generate(self, mentions, *, k, allowed=None):
+        self.asked.append(list(mentions))
+        return [
+            [Candidate(cid, cid, cid, "exact", score, "exact") for cid, score in self.table[m]][:k]
+            for m in mentions
+        ]
+
+
+def test_forms_are_generated_once_and_the_long_form_decides():
+    generator = Fixed({"MI": [("X", 1.0), ("A", 0.5)], "infarction": [("A", 0.75), ("B", 0.25)]})
+    found = generate_forms(generator, [["MI", "infarction"], ["MI"], ["infarction"]], k=2)
+    assert generator.asked == [["MI", "infarction"]]
+    assert [(c.concept_id, c.score) for c in found[0]] == [("A", 0.75), ("X", 0.75)]
+    assert ids(found[1]) == ["X", "A"]
+    assert ids(found[2]) == ["A", "B"]
+
+
+def test_a_long_form_without_answer_leaves_the_short_form():
+    generator = Fixed({"MI": [("X", 1.0)], "no such thing": []})
+    assert ids(generate_forms(generator, [["MI", "no such thing"]], k=2)[0]) == ["X"]
+    assert generate_forms(generator, [], k=2) == []
