@@ -83,7 +83,7 @@ def parse_args() -> argparse.Namespace:
         help=f"folder with {', '.join(SETS)}; without it the project's notes",
     )
     parser.add_argument(
-        "--notes", type=Path, help="folder of further notes (.jsonl with text, or .txt)"
+        "--notes", type=Path, help="further notes: a .jsonl, or a folder of .jsonl or .txt"
     )
     parser.add_argument("--repeat", type=int, default=3, help="runs per figure (default 3)")
     parser.add_argument("--no-build", action="store_true", help="do not time the build of our KB")
@@ -182,20 +182,21 @@ def gold_docs(nlp: spacy.Language, docs: list) -> list:
     return made
 
 
-def matched_docs(nlp: spacy.Language, kb: Path, folder: Path) -> list:
+def matched_docs(nlp: spacy.Language, kb: Path, notes: Path) -> list:
     """Notes without annotations: term_matcher finds the mentions, once, for both sides."""
     finder = spacy.Language(nlp.vocab)
     finder.add_pipe("term_matcher", config={"kb": str(kb)})
-    return list(finder.pipe(nlp.make_doc(text) for text in read_notes(folder)))
+    return list(finder.pipe(nlp.make_doc(text) for text in read_notes(notes)))
 
 
-def read_notes(folder: Path) -> list:
-    texts = [path.read_text(encoding="utf8") for path in sorted(folder.glob("*.txt"))]
-    for path in sorted(folder.glob("*.jsonl")):
-        with path.open(encoding="utf8") as file:
-            texts += [json.loads(line)["text"] for line in file if line.strip()]
+def read_notes(path: Path) -> list:
+    """Texts of a .jsonl, or of the .txt and .jsonl of a folder."""
+    texts = [file.read_text(encoding="utf8") for file in sorted(path.glob("*.txt"))]
+    for file in [path] if path.is_file() else sorted(path.glob("*.jsonl")):
+        lines = file.read_text(encoding="utf8").splitlines()
+        texts += [json.loads(line)["text"] for line in lines if line.strip()]
     if not texts:
-        raise SystemExit(f"{folder} holds no .txt and no .jsonl")
+        raise SystemExit(f"{path} holds no .txt and no .jsonl")
     return texts
 
 

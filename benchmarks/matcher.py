@@ -16,7 +16,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("kb", type=Path, help="KB or terminology folder")
-    parser.add_argument("--notes", type=Path, default=ASSETS, help="folder of .txt or .jsonl notes")
+    parser.add_argument(
+        "--notes", type=Path, default=ASSETS / "notes.jsonl", help="a .jsonl, or a folder of notes"
+    )
     parser.add_argument(
         "--repeat", type=int, default=5, help="runs; the best one counts (default 5)"
     )

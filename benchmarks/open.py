@@ -50,7 +50,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("kb", type=Path, help="KB folder")
-    parser.add_argument("--notes", type=Path, default=ASSETS, help="folder of .txt or .jsonl notes")
+    parser.add_argument(
+        "--notes", type=Path, default=ASSETS / "notes.jsonl", help="a .jsonl, or a folder of notes"
+    )
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
