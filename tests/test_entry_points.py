@@ -95,8 +95,9 @@ def test_add_pipe_in_a_fresh_process_without_an_import_of_ours(component):
     assert result.stdout.strip() == f"['{component}'] set()"
 
 
-def test_spacy_lists_our_command():
-    result = run("-m", "spacy", "termlink", "--help")
+@pytest.mark.parametrize("module", [["spacy", "termlink"], ["spacy_termlink"]])
+def test_command_line_runs_as_a_module(module):
+    result = run("-m", *module, "--help")
     assert result.returncode == 0, result.stderr
     assert "annotate" in result.stdout
 

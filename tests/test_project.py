@@ -76,7 +76,7 @@ def test_commands_exist():
     for command in COMMANDS.values():
         for line in command["script"]:
             words = shlex.split(line)
-            if words[:4] == ["python", "-m", "spacy", "termlink"]:
-                assert words[4].replace("-", "_") in known, line
+            if words[:3] == ["python", "-m", "spacy_termlink"]:
+                assert words[3].replace("-", "_") in known, line
             elif words[0] == "python":
                 assert (ROOT / words[1]).is_file(), line
