@@ -25,8 +25,6 @@ WEIGHTS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8)
 #: Where there are fewer synonyms than this, nothing can be fitted and the defaults stay.
 LEAST_SYNONYMS = 50
 DEFAULT_WEIGHT, DEFAULT_THRESHOLD = 0.7, 0.5
-#: How much more precision counts than recall in the threshold: a wrong code costs more than none.
-BETA = 0.5
 
 
 class Fitted(NamedTuple):
@@ -111,12 +109,12 @@ def _mrr(found: list[list[Ranked]], gold: list[set[int]]) -> float:
 
 
 def _threshold(present: np.ndarray, right: np.ndarray, absent: np.ndarray) -> float:
-    """Score at which F-beta of the links is best; a link to a concept that is absent is wrong."""
+    """Score at which F1 of the links is best; a link to a concept that is absent is wrong."""
     best, chosen = -1.0, DEFAULT_THRESHOLD
     for threshold in np.arange(0.3, 0.96, 0.01).round(2):
         tp = int((right & (present >= threshold)).sum())
         linked = int((present >= threshold).sum() + (absent >= threshold).sum())
-        f_beta = (1 + BETA**2) * tp / (linked + BETA**2 * len(present))
-        if f_beta > best:
-            best, chosen = f_beta, float(threshold)
+        f1 = 2 * tp / (linked + len(present))
+        if f1 > best:
+            best, chosen = f1, float(threshold)
     return chosen

@@ -36,6 +36,10 @@ class TermKB:
         self._lock = threading.RLock()
         self._loaded: dict[str, Any] = {}
 
+    def __reduce__(self) -> tuple:
+        # a worker process opens the folder itself
+        return open_kb, (str(self.path),)
+
     @classmethod
     def open(cls, path: Union[str, Path], *, verify: bool = False) -> "TermKB":
         """Open a KB folder.

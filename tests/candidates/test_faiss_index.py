@@ -100,7 +100,7 @@ def test_same_vectors_same_bytes(vectors, spec, tmp_path):
 
 def test_auto_goes_by_size():
     assert factory_string("auto", 1_000, 384) == "Flat"
-    assert factory_string("auto", 42_000, 384) == "IVF204,Flat"
+    assert factory_string("auto", 42_000, 384) == "HNSW32,Flat"
     assert factory_string("auto", 4_000_000, 384).endswith("SQ8")
     assert factory_string("HNSW16,Flat", 10, 384) == "HNSW16,Flat"
 
