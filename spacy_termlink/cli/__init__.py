@@ -16,6 +16,7 @@ from .index import index_command
 from .info import info_command
 from .mine import mine_command
 from .search import search_command
+from .train import train_command
 
 HELP = "Link the mentions of clinical texts to the concepts of terminologies."
 
@@ -30,7 +31,7 @@ app = typer.Typer(
 )
 
 _FUNCTIONS: tuple[Callable[..., None], ...] = (
-    fetch_command, convert_command, info_command, mine_command, index_command, search_command,
+    fetch_command, convert_command, info_command, mine_command, train_command, index_command, search_command,
     evaluate_command, evaluate_docs_command, annotate_command,
 )  # fmt: skip
 #: Names of the commands, in the order of their work; "_" is typed as "-".
@@ -60,5 +61,9 @@ def _root(
     pass
 
 
+#: `train` takes every value of its config as an option.
+_CONTEXTS = {"train": {"allow_extra_args": True, "ignore_unknown_options": True}}
+
 for _name, _function in zip(COMMANDS, _FUNCTIONS, strict=True):
-    app.command(_name.replace("_", "-"))(run_clean(_function))
+    _context = _CONTEXTS.get(_name)
+    app.command(_name.replace("_", "-"), context_settings=_context)(run_clean(_function))

@@ -10,7 +10,7 @@ from ..errors import TermlinkError
 if TYPE_CHECKING:
     from .encoder import TransformerEncoder
 
-__all__ = ["load_encoder"]
+__all__ = ["find_encoder", "load_encoder"]
 
 
 def load_encoder(path_or_name: Union[str, Path], *, dtype: str = "auto") -> TransformerEncoder:
@@ -20,13 +20,21 @@ def load_encoder(path_or_name: Union[str, Path], *, dtype: str = "auto") -> Tran
     dtype (str): "auto" (what the processor is fast at), "float32" or "bfloat16".
     RAISES (TermlinkError): TL300 if it is neither; TL301 to TL303 if it cannot be used.
     """
-    folder = Path(path_or_name)
-    if not folder.is_dir():
-        folder = _cached(str(path_or_name))
+    folder = find_encoder(path_or_name)
     # torch takes a second to import: after the path is known to be right
     from .encoder import TransformerEncoder
 
     return TransformerEncoder(folder, dtype=dtype)
+
+
+def find_encoder(path_or_name: Union[str, Path]) -> Path:
+    """Folder of an encoder.
+
+    path_or_name (str, Path): An encoder folder, or a Hugging Face name that is in the local cache.
+    RAISES (TermlinkError): TL300 if it is neither.
+    """
+    folder = Path(path_or_name)
+    return folder if folder.is_dir() else _cached(str(path_or_name))
 
 
 def _cached(name: str) -> Path:

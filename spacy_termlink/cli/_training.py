@@ -1,0 +1,77 @@
+"""What `termlink train` passes to the trainer from higher ranks: Faiss search and dev scores."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Optional
+
+import numpy as np
+
+from ..errors import TermlinkError
+
+#: Names searched for a mention, so that at least ten concepts are among them.
+NAMES_SEARCHED = 64
+HITS_AT = (1, 5, 10)
+
+
+def make_search(spec: str) -> Callable[[np.ndarray, np.ndarray, int], np.ndarray]:
+    """Search for the refresh, by an index that is built for each call.
+
+    spec (str): Index spec, as `termlink index --index`.
+    """
+
+    def search(vectors: np.ndarray, queries: np.ndarray, n: int) -> np.ndarray:
+        index = _build(vectors, spec)
+        return index.search(queries, n=n)[0]
+
+    return search
+
+
+def _build(vectors: np.ndarray, spec: str) -> Any:
+    """An index of the vectors, on the GPUs where Faiss knows any."""
+    import faiss
+
+    from ..candidates.faiss_index import build_index
+
+    index = build_index(vectors, spec)
+    if getattr(faiss, "get_num_gpus", int)():
+        index.index = faiss.index_cpu_to_all_gpus(index.index)
+    return index
+
+
+class DevScore:
+    """Hits@k and MRR of mentions against the names that training uses, by dense search.
+
+    What `termlink evaluate --candidates dense` gives on a KB built `--without-names`, without
+    building a KB at each score.
+
+    names (Path): names.jsonl of `termlink mine`.
+    mentions (Path): A mentions.jsonl.
+    split (Optional[str]): Mentions of this split.
+    RAISES (TermlinkError): TL001 to TL008 for a file, TL902 or TL904 without mentions.
+    """
+
+    def __init__(self, names: Path, mentions: Path, split: Optional[str]) -> None:
+        from ..evaluation.mentions import read_mentions
+        from ..mining import read_names
+
+        rows = list(read_names(names))
+        if not rows:
+            raise TermlinkError("TL005", path=names)
+        self._texts = [row.text for row in rows]
+        self._concepts = [row.concept_id for row in rows]
+        self._mentions = read_mentions(mentions, split=split)
+
+    def __call__(self, encode: Callable[[Sequence[str]], np.ndarray]) -> dict[str, float]:
+        """Figures of an encoder, "hits@1" first."""
+        from ..evaluation.ranking import rank_of_first
+
+        index = _build(encode(self._texts), "Flat")
+        queries = encode([mention.text for mention in self._mentions])
+        rows, _ = index.search(queries, n=NAMES_SEARCHED)
+        ranks = []
+        for mention, found in zip(self._mentions, rows.tolist(), strict=True):
+            ids = list(dict.fromkeys(self._concepts[row] for row in found if row >= 0))
+            ranks.append(rank_of_first(ids[: HITS_AT[-1]], mention.gold))
+        figures = {f"hits@{k}": float(np.mean([0 < r <= k for r in ranks])) for k in HITS_AT}
+        figures["mrr"] = float(np.mean([1 / r if r else 0.0 for r in ranks]))
+        return figures

@@ -1,0 +1,94 @@
+"""`termlink train`: an encoder from mined records."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from ._common import note, print_table, progress, save_json
+
+if TYPE_CHECKING:
+    from ..training.settings import TrainingConfig
+
+
+def train_command(
+    ctx: typer.Context,
+    config: Annotated[
+        Path, typer.Argument(metavar="CFG", help="Training config, as configs/train_hpo.cfg.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Encoder folder to write.")],
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the last checkpoint of this encoder.")
+    ] = False,
+    json_path: Annotated[
+        Optional[Path],
+        typer.Option("--json", help="Write the figures as JSON to this file; - for stdout."),
+    ] = None,
+) -> None:
+    """Train an encoder on mined records. Any value of the config can be given: --training.max_steps 200"""
+    from ..training.config import load_config, parse_overrides
+
+    settings = load_config(config, parse_overrides(ctx.args))
+    from ..encoders import find_encoder
+    from ..training.data import TrainingData
+    from ..training.model import TrainableEncoder
+    from ..training.trainer import Trainer
+    from ..training.world import World
+    from ._training import make_search
+
+    folder = find_encoder(settings.model.encoder)
+    world = World(settings.run.device)
+    try:
+        data = TrainingData(Path(settings.run.records), list(settings.tasks))
+        model = TrainableEncoder(
+            folder, settings.model, device=world.device, precision=settings.run.precision
+        )
+        with progress(total=settings.run.max_steps, desc="Training", unit="steps") as bar:
+
+            def report(event: Mapping[str, Any]) -> None:
+                text = f"loss {event['loss']:.3f}, {event['texts_per_second']:.0f} texts/s"
+                bar.set_postfix_str(text, refresh=False)
+                bar.update(event["step"] - bar.n)
+
+            trainer = Trainer(
+                settings,
+                data,
+                model,
+                world=world,
+                search=make_search(settings.refresh.index) if settings.refresh else None,
+                score=_dev_score(settings),
+                report=report if world.is_first else None,
+            )
+            figures = trainer.run(out, resume=resume)
+    finally:
+        world.close()
+    if world.is_first:
+        _print(figures, out, to_stdout=str(json_path) == "-")
+        save_json(json_path, {**figures, "precision": model.precision})
+
+
+def _dev_score(settings: "TrainingConfig") -> Any:
+    from ._training import DevScore
+
+    if not settings.dev.every:
+        return None
+    beside = Path(settings.run.records).parent
+    mentions = Path(settings.dev.mentions) if settings.dev.mentions else beside / "heldout.jsonl"
+    return DevScore(beside / "names.jsonl", mentions, settings.dev.split or None)
+
+
+def _print(figures: Mapping[str, Any], out: Path, *, to_stdout: bool) -> None:
+    if figures["best"] is not None and not to_stdout:
+        names = list(figures["best"])
+        rows = [
+            ["start", *(f"{figures['first'][name]:.4f}" for name in names)],
+            [f"step {figures['best_step']}", *(f"{figures['best'][name]:.4f}" for name in names)],
+        ]
+        print_table(["dev", *names], rows)
+    seconds = max(figures["train_seconds"], 1e-9)
+    note(
+        f"{out}: {figures['step']:,} steps, {figures['texts']:,} texts in {seconds:.0f} s "
+        f"({figures['texts'] / seconds:.0f} a second), {figures['refreshes']} refreshes in "
+        f"{figures['refresh_seconds']:.0f} s, scores in {figures['dev_seconds']:.0f} s."
+    )

@@ -1,0 +1,109 @@
+"""BERT without padding, with gradients: what `encoders.bert` computes, on weights that train.
+
+Weights stay in float32 under the names of their file, and are cast where the layers run in bfloat16.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F  # noqa: N812
+
+from ..encoders.bert import Group, group_lengths
+from ..encoders.weights import load_weights
+from ..errors import TermlinkError
+
+
+class PackedBert:
+    """The encoder stack of BERT, with dropout off.
+
+    folder (Path): Holds the safetensors files.
+    config (dict): Its config.json.
+    device (torch.device): Where it runs.
+    dtype (torch.dtype): Of the layers' activations.
+    RAISES (TermlinkError): TL301 or TL303 for weights that cannot be used.
+    """
+
+    def __init__(
+        self, folder: Path, config: dict[str, Any], device: torch.device, dtype: torch.dtype
+    ) -> None:
+        self.device, self.dtype = device, dtype
+        self.width = int(config["hidden_size"])
+        self._n_layers = int(config["num_hidden_layers"])
+        self._n_heads = int(config["num_attention_heads"])
+        self._eps = float(config.get("layer_norm_eps", 1e-12))
+        weights = load_weights(folder)
+        self._prefix = "bert." if "bert.embeddings.word_embeddings.weight" in weights else ""
+        #: Every tensor of the file, those too that this forward pass does not read (a pooler, ids).
+        self.tensors: dict[str, Tensor] = {}
+        for name, value in weights.items():
+            used = name.removeprefix(self._prefix).startswith(("embeddings.", "encoder."))
+            if used and value.is_floating_point():
+                value = value.to(device, torch.float32).clone().requires_grad_()
+            self.tensors[name] = value
+        try:
+            with torch.no_grad():
+                self({1: torch.zeros((1, 1), dtype=torch.long)})
+        except KeyError as error:
+            raise TermlinkError("TL303", path=folder, reason=f"no weight {error}") from error
+
+    def __call__(self, ids: dict[int, Tensor]) -> list[Tensor]:
+        """Token states, (B, T, D) float32 a group.
+
+        ids (dict[int, Tensor]): By number of tokens T, the ids of the texts that long, (B, T).
+        """
+        groups = _groups(ids)
+        flat = torch.cat([group.flatten() for group in ids.values()]).to(self.device)
+        places = torch.cat([torch.arange(t).repeat(len(group)) for t, group in ids.items()])
+        x = self._embed(flat, places.to(self.device))
+        for i in range(self._n_layers):
+            x = self._layer(f"encoder.layer.{i}.", x, groups)
+        return [x[first : first + n * t].view(n, t, self.width).float() for first, n, t in groups]
+
+    def _embed(self, flat: Tensor, places: Tensor) -> Tensor:
+        words = F.embedding(flat, self._weight("embeddings.word_embeddings.weight"))
+        positions = F.embedding(places, self._weight("embeddings.position_embeddings.weight"))
+        # one segment: its embedding is the same for every token
+        segment = self._weight("embeddings.token_type_embeddings.weight")[0]
+        return self._norm("embeddings.LayerNorm", words + positions + segment).to(self.dtype)
+
+    def _layer(self, name: str, x: Tensor, groups: Sequence[Group]) -> Tensor:
+        query, key, value = (
+            self._linear(f"{name}attention.self.{part}", x) for part in ("query", "key", "value")
+        )
+        attended = self._linear(
+            f"{name}attention.output.dense", self._attend(query, key, value, groups)
+        )
+        x = self._norm(f"{name}attention.output.LayerNorm", x + attended)
+        hidden = F.gelu(self._linear(f"{name}intermediate.dense", x))
+        return self._norm(
+            f"{name}output.LayerNorm", x + self._linear(f"{name}output.dense", hidden)
+        )
+
+    def _attend(self, query: Tensor, key: Tensor, value: Tensor, groups: Sequence[Group]) -> Tensor:
+        out = []
+        for first, n, n_tokens in groups:
+            rows = slice(first, first + n * n_tokens)
+            shape = (n, n_tokens, self._n_heads, self.width // self._n_heads)
+            q, k, v = (part[rows].view(shape).transpose(1, 2) for part in (query, key, value))
+            context = F.scaled_dot_product_attention(q, k, v)  # (B, heads, T, head)
+            out.append(context.transpose(1, 2).reshape(n * n_tokens, self.width))
+        return torch.cat(out)
+
+    def _linear(self, name: str, x: Tensor) -> Tensor:
+        return F.linear(
+            x, *(self._weight(f"{name}.{p}").to(self.dtype) for p in ("weight", "bias"))
+        )
+
+    def _norm(self, name: str, x: Tensor) -> Tensor:
+        weight, bias = (self._weight(f"{name}.{p}").to(x.dtype) for p in ("weight", "bias"))
+        return F.layer_norm(x, (self.width,), weight, bias, self._eps)
+
+    def _weight(self, name: str) -> Tensor:
+        return self.tensors[self._prefix + name]
+
+
+def _groups(ids: dict[int, Tensor]) -> list[Group]:
+    return group_lengths([range(t) for t, group in ids.items() for _ in range(len(group))])
