@@ -63,7 +63,8 @@ def _print(figures: dict[str, Any]) -> None:
     print_table(["", *names], rows)
     linking = figures["linking_on_gold"]
     if linking and linking["accuracy"] is not None:
-        print(f"linking on the {linking['n']} gold mentions: {linking['accuracy']:.4f} right")
+        right, refused = linking["accuracy"], linking["refused"]
+        print(f"linking on the {linking['n']} gold mentions: {right:.4f} right, {refused:.4f} NIL")
 
 
 def _figure(figures: dict[str, Any], name: str) -> str:

@@ -12,6 +12,8 @@ from ..types import NIL
 from .mentions import AnnotatedDoc, Entity
 
 BATCH_SIZE = 128
+#: `doc.ents` drops an entity with an empty label.
+NO_LABEL = "ENTITY"
 
 
 def find_scored_linker(nlp: Language, path: str) -> TermLinker:
@@ -50,19 +52,21 @@ def link_gold_mentions(
     """Linking alone: the gold entities are given, the components that find entities left out.
 
     Gold entities may overlap, `doc.ents` may not: they are linked in as many rounds as it takes. One
-    that does not begin and end at a token is widened to whole tokens.
+    that does not begin and end at a token is widened to whole tokens; one of blanks is left out.
 
     linker (TermLinker): Whose links are taken.
     resolve (Callable[[str], Optional[str]]): Living id of an id.
-    RETURNS (Optional[dict[str, Any]]): "accuracy" (share whose link is among the gold concepts), "n"
-        entities with concepts, "nil_accuracy" (share of NIL) and "n_nil" of those without. None for
-        a linker of a span group, whose spans another component makes.
+    RETURNS (Optional[dict[str, Any]]): "accuracy" (share whose link is among the gold concepts),
+        "refused" (share that got NIL, the threshold's price) and "n" of the entities with concepts,
+        "nil_accuracy" (share of NIL) and "n_nil" of those without. None for a linker of a span
+        group, whose spans another component makes.
     """
     if linker.cfg["spans_key"] is not None:
         return None
     finders = [n for n in nlp.pipe_names if "doc.ents" in nlp.get_pipe_meta(n).assigns]
     right = {True: 0, False: 0}  # by whether the entity has concepts
     n = {True: 0, False: 0}
+    refused = 0
     with nlp.select_pipes(disable=finders):
         prepared, golds = _prepare(nlp, docs)
         for gold, doc in zip(golds, nlp.pipe(prepared, batch_size=BATCH_SIZE), strict=True):
@@ -70,8 +74,10 @@ def link_gold_mentions(
                 wanted = {resolve(i) or i for i in entity.gold} or {NIL}
                 n[bool(entity.concepts)] += 1
                 right[bool(entity.concepts)] += span.kb_id_ in wanted
+                refused += bool(entity.concepts) and span.kb_id_ == NIL
     return {
         "accuracy": right[True] / n[True] if n[True] else None,
+        "refused": refused / n[True] if n[True] else None,
         "n": n[True],
         "nil_accuracy": right[False] / n[False] if n[False] else None,
         "n_nil": n[False],
@@ -87,9 +93,9 @@ def _prepare(nlp: Language, docs: Iterable[AnnotatedDoc]) -> tuple[list[Doc], li
         blank = nlp.make_doc(gold.text)
         for entity in sorted(gold.entities, key=lambda e: (e.start, e.end)):
             span = blank.char_span(
-                entity.start, entity.end, label=entity.label, alignment_mode="expand"
+                entity.start, entity.end, label=entity.label or NO_LABEL, alignment_mode="expand"
             )
-            if span is None:  # only blanks
+            if not span:  # no token in it
                 continue
             taken = next((r for r in rounds if r[-1][0].end <= span.start), None)
             if taken is None:

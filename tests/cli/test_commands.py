@@ -155,7 +155,7 @@ def test_evaluate_docs(tiny_kb, docs, tmp_path):
     assert found["strict"]["recall"] == 1.0
     assert found["documents"]["recall"] == 1.0
     assert found["linking_on_gold"] == {
-        "accuracy": 1.0, "n": 2, "nil_accuracy": None, "n_nil": 0,
+        "accuracy": 1.0, "refused": 0.0, "n": 2, "nil_accuracy": None, "n_nil": 0,
     }  # fmt: skip
     assert "document level" in result.stdout
 
