@@ -1,13 +1,202 @@
-from spacy_termlink.kb import TermKB
+import json
+import pickle
+import shutil
+import threading
+
+import numpy as np
+import pytest
+
+from spacy_termlink.encoders import load_encoder
+from spacy_termlink.errors import TermlinkError
+from spacy_termlink.kb import TermKB, build_kb, open_kb
 
 
-def test_every_name_finds_its_own_concept(tiny_kb):
+@pytest.fixture
+def copy(tiny_kb, tmp_path):
+    """A KB folder that a test may damage."""
+    return shutil.copytree(tiny_kb, tmp_path / "copy")
+
+
+@pytest.fixture(scope="module")
+def encoder(tiny_encoder):
+    return load_encoder(tiny_encoder, dtype="float32")
+
+
+def change_meta(kb, **values):
+    meta = json.loads((kb / "meta.json").read_text())
+    (kb / "meta.json").write_text(json.dumps({**meta, **values}))
+
+
+def write_lines(path, *records):
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf8")
+    return path
+
+
+def test_opened_kb_says_what_it_is(tiny_kb):
     kb = TermKB.open(tiny_kb, verify=True)
-    terminology = kb.terminology
-    for name_row in range(terminology.n_names):
-        text = terminology.name_text(name_row)
-        owners = {terminology.concept_rows[row] for row in terminology.lookup(text)}
-        for generator in ("dense", "ngram", "hybrid"):
-            found = kb.generator(generator).generate([text], k=3)[0]
-            assert len(found) == 3 or generator == "ngram"
-            assert terminology.find_row(found[0].concept_id) in owners
+    assert (kb.name, kb.release, kb.licence, kb.shareable) == (
+        "tiny",
+        "2026-01-01",
+        "CC0-1.0",
+        True,
+    )
+    assert kb.fingerprint == kb.encoder.fingerprint
+    info = kb.info()
+    assert json.loads(json.dumps(info)) == info
+    assert info["threshold_applies_to"] == "score"
+    assert 0 < kb.threshold < 1
+    assert info["bytes"]["total"] == sum(
+        path.stat().st_size
+        for path in tiny_kb.rglob("*")
+        if path.is_file() and path.name != "meta.json"
+    ) + sum(path.stat().st_size for path in tiny_kb.glob("*/meta.json"))
+
+
+def test_opening_loads_neither_encoder_nor_index(tiny_kb):
+    kb = TermKB.open(tiny_kb)
+    assert kb._loaded == {}
+    kb.generator("exact").generate(["seizure"], k=1)
+    assert not {"encoder", "index", "ngram"} & set(kb._loaded)
+
+
+def test_same_inputs_same_bytes(tiny_terminology, encoder, tmp_path, tiny_kb):
+    build_kb(tiny_terminology, encoder, tmp_path / "tiny", progress=False)
+    files = sorted(path.relative_to(tiny_kb) for path in tiny_kb.rglob("*") if path.is_file())
+    assert files == sorted(
+        p.relative_to(tmp_path / "tiny") for p in (tmp_path / "tiny").rglob("*") if p.is_file()
+    )
+    for file in files:
+        assert (tiny_kb / file).read_bytes() == (tmp_path / "tiny" / file).read_bytes(), file
+
+
+@pytest.mark.parametrize(
+    "name", ["index/dense.faiss", "ngram/idf.npy", "encoder/model.safetensors", "spelling/keys.npy"]
+)
+def test_short_and_missing_files_are_named_at_open(copy, name):
+    whole = (copy / name).read_bytes()
+    (copy / name).write_bytes(whole[:-1])
+    with pytest.raises(TermlinkError, match=f"TL505.*{name}.*bytes"):
+        TermKB.open(copy)
+    (copy / name).unlink()
+    with pytest.raises(TermlinkError, match=f"TL505.*{name}.*missing"):
+        TermKB.open(copy)
+
+
+@pytest.mark.parametrize("name", ["index/dense.faiss", "ngram/idf.npy"])
+def test_verify_names_a_changed_file(copy, name):
+    content = bytearray((copy / name).read_bytes())
+    content[-20] ^= 1
+    (copy / name).write_bytes(content)
+    with pytest.raises(TermlinkError, match=f"TL007.*{name}"):
+        TermKB.open(copy).verify()
+
+
+def test_another_encoder_of_the_same_size_is_refused(copy):
+    path = copy / "encoder" / "model.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    kb = TermKB.open(copy)
+    with pytest.raises(TermlinkError, match="TL506"):
+        kb.generator("dense").generate(["seizure"], k=1)
+
+
+def test_other_versions_and_other_folders(copy, tiny_terminology, tmp_path):
+    change_meta(copy, format_version=99)
+    with pytest.raises(TermlinkError, match="TL504.*99"):
+        TermKB.open(copy)
+    with pytest.raises(TermlinkError, match="TL503"):
+        TermKB.open(tiny_terminology)
+    with pytest.raises(TermlinkError, match="TL503.*meta.json"):
+        TermKB.open(tmp_path)
+    with pytest.raises(TermlinkError, match="TL001"):
+        TermKB.open(tmp_path / "nowhere")
+    (copy / "meta.json").write_text("{")
+    with pytest.raises(TermlinkError, match="TL003"):
+        TermKB.open(copy)
+
+
+def test_a_process_opens_a_kb_once(copy, tiny_kb):
+    kb = open_kb(copy)
+    assert open_kb(str(copy)) is kb
+    assert open_kb(tiny_kb) is not kb
+    change_meta(copy, threshold=0.123)
+    assert open_kb(copy).threshold == 0.123
+
+
+def test_threads_load_each_part_once(copy):
+    kb = TermKB.open(copy)
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(kb.encoder)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({id(encoder) for encoder in found}) == 1
+
+
+def test_a_pickled_kb_is_opened_again(tiny_kb):
+    """Worker processes that are spawned get the path, not the index."""
+    sent = pickle.dumps(open_kb(tiny_kb))
+    assert len(sent) < 1000
+    assert pickle.loads(sent) is open_kb(tiny_kb)
+
+
+def test_added_names(tiny_terminology, encoder, tmp_path):
+    """Only mentions of one concept; ids through redirects; a name that is there already stays one."""
+    mentions = write_lines(
+        tmp_path / "mentions.jsonl",
+        {"text": "brain storm", "concepts": ["T:9003"]},
+        {"text": "Brain  Storm", "concepts": ["T:0003"]},
+        {"text": "epileptic fits", "concepts": ["T:0003", "T:0004"]},
+        {"text": "two at once", "concepts": ["T:0003"], "cardinality": "composite"},
+        {"text": "seizure", "concepts": ["T:0003"]},
+        {"text": "elsewhere", "concepts": ["X:1"]},
+        {"text": "nothing", "concepts": []},
+    )
+    kb = build_kb(tiny_terminology, encoder, tmp_path / "kb", add_names=mentions, progress=False)
+    assert kb.meta["counts"]["added"] == 1
+    found = kb.generator("exact").generate(["brain storm"], k=2)[0]
+    assert [(c.concept_id, c.kind, c.matched) for c in found] == [
+        ("T:0003", "annotated", "brain storm")
+    ]
+
+
+def test_left_out_names(tiny_terminology, encoder, tmp_path):
+    heldout = write_lines(
+        tmp_path / "heldout.jsonl",
+        {"concept_id": "T:0003", "text": "epileptic fit"},
+        {"concept_id": "T:0007", "text": "MI"},
+    )
+    kb = build_kb(tiny_terminology, encoder, tmp_path / "kb", without_names=heldout, progress=False)
+    assert kb.meta["counts"]["left_out"] == 2
+    exact = kb.generator("exact")
+    assert exact.generate(["epileptic fit"], k=2)[0] == []
+    assert [c.concept_id for c in exact.generate(["MI"], k=2)[0]] == ["T:0008"]
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"text": "a"}', '{"concept_id": 3, "text": "a"}'])
+def test_bad_lists_of_names_name_the_line(tiny_terminology, encoder, tmp_path, line):
+    path = tmp_path / "names.jsonl"
+    path.write_text(f"\n{line}\n")
+    for argument in ("add_names", "without_names"):
+        with pytest.raises(TermlinkError, match="TL507.*line 2"):
+            build_kb(tiny_terminology, encoder, tmp_path / "kb", **{argument: path}, progress=False)
+    assert not (tmp_path / "kb").exists()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_failed_build_leaves_the_old_kb(tiny_terminology, encoder, copy):
+    before = (copy / "meta.json").read_bytes()
+    with pytest.raises(TermlinkError, match="TL502"):
+        build_kb(tiny_terminology, encoder, copy, index="Flatt", progress=False)
+    assert (copy / "meta.json").read_bytes() == before
+    assert [path.name for path in copy.parent.iterdir()] == ["copy"]
+
+
+@pytest.mark.parametrize("index", ["Flat", "HNSW", "IVF", "SQ8", "PQ"])
+def test_every_index_type_in_a_kb(tiny_terminology, encoder, tmp_path, index):
+    kb = build_kb(tiny_terminology, encoder, tmp_path / "kb", index=index, progress=False)
+    found = kb.generator("hybrid").generate(["seizures", "heart attacks"], k=3)
+    assert [candidates[0].concept_id for candidates in found] == ["T:0003", "T:0007"]
+    assert np.isfinite([c.score for candidates in found for c in candidates]).all()
