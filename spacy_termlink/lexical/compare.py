@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple, Optional
 
 from ..spelling import singulars
-from .stems import VERBS, is_adjective
+from .stems import VERBS, is_adjective, says_the_same
 from .words import PLAIN, Words, find_words, is_cjk
 
 #: A distance: 0 for the same words in the same order, more for each liberty taken.
@@ -71,7 +71,7 @@ def compare(name: NameWords, text: str, words: Words, start: int, end: int) -> O
     if not name.soft and (words.gaps[start + 1 : end] != PLAIN).any():
         return None
     last = forms[content[-1]]
-    followed = _has_noun_after(words, end)
+    followed = has_noun_after(words, end)
     if followed and is_adjective(last) and last != name.forms[name.content[-1]]:
         return None  # "abnormal renal" of "abnormal renal function"
     if len(content) == 1:
@@ -83,6 +83,8 @@ def compare(name: NameWords, text: str, words: Words, start: int, end: int) -> O
     if order is None:
         return None
     moved, pairs = order
+    if not all(says_the_same(name.forms[i], forms[j]) for i, j in pairs):
+        return None
     soft = SOFT if (words.gaps[start + 1 : end] != PLAIN).any() else 0
     if soft and any(_word_distance(name.forms[i], forms[j]) > _INFLECTED for i, j in pairs):
         return None  # "gout, arthritis" is no gouty arthritis
@@ -97,7 +99,7 @@ def is_part_of_compound(text: str, words: Words, start: int, end: int) -> bool:
     )
 
 
-def _has_noun_after(words: Words, end: int) -> str:
+def has_noun_after(words: Words, end: int) -> str:
     """The word that follows directly, as part of the same phrase; "" if none does."""
     if end == len(words.forms) or words.gaps[end] != PLAIN or not words.stems[end]:
         return ""
@@ -147,6 +149,8 @@ def _compare_one(name: NameWords, surface: str, form: str) -> Optional[Compared]
     if _is_abbreviation(name.text):
         return distance if surface in (name.text, f"{name.text}s") else None
     if distance == _DERIVED and not (is_adjective(form) and len(form) > 5):
+        return None
+    if not says_the_same(wanted, form):
         return None
     if len(form) <= 3 and surface.isupper() and not name.text.isupper():
         return None  # TIC is no tic

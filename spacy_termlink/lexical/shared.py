@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+from .compare import has_noun_after
 from .words import HARD, PLAIN, Words
 
 Window = tuple[int, int]
@@ -69,6 +70,8 @@ def _behind(
         return
     for n_own in range(_MAX_OWN, 0, -1):
         if at + n_own > right or not _together(words, at, at + n_own):
+            continue
+        if has_noun_after(words, at + n_own):  # "patellar dysplasia and abnormal clavicles"
             continue
         for shared in range(end - 1, start, -1):
             whole = f"{_text(text, words, start, shared)} {_text(text, words, at, at + n_own)}"

@@ -15,6 +15,10 @@ VERBS = frozenset(("is", "are", "was", "were", "be", "been"))
 #: Words that all say "not normal", and words that add nothing beside one of them.
 _ABNORMAL = ("abnormal", "abnormality", "abnormalities", "anomaly", "anomalies", "malformation",
              "malformations", "deformity", "deformities", "defect", "defects")  # fmt: skip
+#: Words by which a text says that something is not normal; no name of a malformation is meant.
+_VAGUE = frozenset(("deficit", "deficits", "disorder", "disorders", "disturbance", "disturbances",
+                    "manifestation", "manifestations", "problem", "problems", "sign", "signs"))  # fmt: skip
+_GENERAL = frozenset(("abnormal", "abnormality", "abnormalities", "anomaly", "anomalies"))
 _EMPTY = ("morphology",)
 #: Adjective -> noun, where the adjective's own stem differs.
 _ADJECTIVES = {
@@ -50,7 +54,7 @@ _SAME = {
     "third": "3rd", "tumor": "neoplasm", "tumors": "neoplasm", "wide": "broad",
     "widened": "broad", "widening": "broad",
 }  # fmt: skip
-_WORDS = {**_ADJECTIVES, **_SAME, **dict.fromkeys(_ABNORMAL, "abnormal")}
+_WORDS = {**_ADJECTIVES, **_SAME, **dict.fromkeys((*_ABNORMAL, *sorted(_VAGUE)), "abnormal")}
 #: (ending, replacement, least length of what stands before it); the first that fits is applied.
 _PLURAL = (
     ("lens", "lens", 0), ("ss", "ss", 0), ("us", "us", 0), ("is", "is", 0),
@@ -103,6 +107,16 @@ def stem(word: str) -> str:
 def is_adjective(word: str) -> bool:
     """Whether a word is an adjective for certain: of an organ, or by its ending."""
     return word in _ADJECTIVES or word.endswith(("ic", "atous", "plastic"))
+
+
+def says_the_same(name_word: str, text_word: str) -> bool:
+    """Whether two words of one stem may stand for each other: "eye signs" and "eye disorder" are an
+    abnormality of the eye, but no malformation of it, and no disorder where a name says "sign"."""
+    if name_word in _VAGUE or text_word in _VAGUE:
+        vague = name_word in _VAGUE and text_word in _VAGUE
+        same = vague and name_word.rstrip("s") == text_word.rstrip("s")
+        return same or (text_word in _VAGUE and name_word in _GENERAL)
+    return True
 
 
 def _change_ending(word: str, endings: tuple[tuple[str, str, int], ...]) -> str:

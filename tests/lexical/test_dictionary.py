@@ -121,6 +121,11 @@ def test_abbreviations_in_headings(dictionary, text, mentions):
         ("Arthritis, gouty", "gout, arthritis", []),
         ("Kidney disease (CKD)", "kidney disease (CKD) stage 3", ["kidney disease (CKD)"]),
         ("Arthritis, arthralgia", "arthritis, arthralgia", ["arthritis, arthralgia"]),
+        ("Abnormality of the skin", "cutaneous manifestations", ["cutaneous manifestations"]),
+        ("Kidney malformation", "renal disorder", []),
+        ("Renal sign", "renal disorder", []),
+        ("Renal disorder", "renal disorders", ["renal disorders"]),
+        ("Eye disorder", "abnormality of the eye", []),
     ],
 )
 def test_names_that_lead_astray(name, text, mentions):
@@ -160,6 +165,8 @@ def test_the_closest_names_win(dictionary):
           ("tapered", "tapered fingers", "Tapered finger"),
           ("broad fingers", "", "Broad finger")]),
         ("palmar. And plantar pits", [("plantar pits", "", "Plantar pits")]),
+        ("hypopigmentation of skin or hair follicles",
+         [("hypopigmentation of skin", "", "Hypopigmentation of the skin")]),
         ("seizures and plantar pits", [("seizures", "", "Seizure"),
                                        ("plantar pits", "", "Plantar pits")]),
     ],
