@@ -1,12 +1,11 @@
 """What `termlink train` passes to the trainer from higher ranks: Faiss search and dev scores."""
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Optional
 
 import numpy as np
-
-from ..errors import TermlinkError
 
 #: Names searched for a mention, so that at least ten concepts are among them.
 NAMES_SEARCHED = 64
@@ -53,25 +52,29 @@ class DevScore:
     def __init__(self, names: Path, mentions: Path, split: Optional[str]) -> None:
         from ..evaluation.mentions import read_mentions
         from ..mining import read_names
+        from ..text import normalize
+        from ..types import NAME_KINDS
 
-        rows = list(read_names(names))
-        if not rows:
-            raise TermlinkError("TL005", path=names)
-        self._texts = [row.text for row in rows]
-        self._concepts = [row.concept_id for row in rows]
+        holders: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        for row in read_names(names):
+            if normal := normalize(row.text):
+                holders[normal].append((NAME_KINDS.index(row.kind), row.concept_id))
+        self._texts = list(holders)
+        #: Concepts of each name, in the order of a tie.
+        self._concepts = [[concept for _, concept in sorted(held)] for held in holders.values()]
         self._mentions = read_mentions(mentions, split=split)
+        self._queries = [normalize(mention.text) for mention in self._mentions]
 
     def __call__(self, encode: Callable[[Sequence[str]], np.ndarray]) -> dict[str, float]:
         """Figures of an encoder, "hits@1" first."""
         from ..evaluation.ranking import rank_of_first
 
         index = _build(encode(self._texts), "Flat")
-        queries = encode([mention.text for mention in self._mentions])
-        rows, _ = index.search(queries, n=NAMES_SEARCHED)
+        rows, _ = index.search(encode(self._queries), n=NAMES_SEARCHED)
         ranks = []
         for mention, found in zip(self._mentions, rows.tolist(), strict=True):
-            ids = list(dict.fromkeys(self._concepts[row] for row in found if row >= 0))
-            ranks.append(rank_of_first(ids[: HITS_AT[-1]], mention.gold))
+            ids = dict.fromkeys(c for row in found if row >= 0 for c in self._concepts[row])
+            ranks.append(rank_of_first(list(ids)[: HITS_AT[-1]], mention.gold))
         figures = {f"hits@{k}": float(np.mean([0 < r <= k for r in ranks])) for k in HITS_AT}
         figures["mrr"] = float(np.mean([1 / r if r else 0.0 for r in ranks]))
         return figures

@@ -79,6 +79,11 @@ class TrainingData:
             self._normals[text] = self._normal.row(normalize(self.texts[text]))
         return self._normals[text]
 
+    def form(self, text: int) -> str:
+        """What the encoder reads of a text: its normal form, as in a KB, or the text itself where
+        nothing is left of it."""
+        return self._normal.items[self.normal(text)] or self.texts[text]
+
     def weight(self, task: str) -> float:
         """The share of the training texts that mining gave a task; 1 for the task "names"."""
         return float(self.meta["tasks"].get(task, {}).get("weight", 1.0))

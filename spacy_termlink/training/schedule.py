@@ -44,7 +44,7 @@ class Schedule:
 
     def __post_init__(self) -> None:
         self.places = {name: Place() for name in self.weights}
-        self._orders: dict[str, tuple[tuple[int, int], np.ndarray]] = {}
+        self._orders: dict[str, tuple[tuple[int, int, int], np.ndarray]] = {}
 
     def next_task(self) -> str:
         """The task that lags most behind its share; of equals the first by name."""
@@ -62,7 +62,7 @@ class Schedule:
         n = min(n, n_records)
         if place.offset + n > n_records:  # the rest of a pass would be a small batch: left out
             place.epoch, place.offset = place.epoch + 1, 0
-        key = (place.epoch, version)
+        key = (place.epoch, version, n_records)
         if task not in self._orders or self._orders[task][0] != key:
             order = generator(self.seed, "order", task, *key).permutation(n_records)
             self._orders[task] = key, order

@@ -66,7 +66,8 @@ class RefreshSettings:
     choose (str): Positives: the "hardest" (farthest), or "random" ones.
     dynamic (bool): False searches once, before the first step, and keeps what it found.
     pool (int): Names that take part, whole concepts, redrawn at each refresh; 0 is all.
-    index (str): Index spec of the search, as `termlink index --index`.
+    index (str): Index spec of the search, as `termlink index --index`. IVF is built in seconds; "auto"
+        may take HNSW, which takes minutes.
     """
 
     every: int = setting(500, AT_LEAST_1)
@@ -75,7 +76,7 @@ class RefreshSettings:
     choose: Literal["hardest", "random"] = "hardest"
     dynamic: bool = True
     pool: int = setting(0, AT_LEAST_0)
-    index: str = "auto"
+    index: str = "IVF"
 
 
 @dataclass(frozen=True)

@@ -170,7 +170,7 @@ class Trainer:
 
     def _token_ids(self, text: int) -> list[int]:
         if text not in self._ids:
-            self._ids[text] = self.model.token_ids(self.data.texts[text])
+            self._ids[text] = self.model.token_ids(self.data.form(text))
         return self._ids[text]
 
     def _log(self, log: Optional[RunLog], losses: dict[str, list[float]]) -> None:
@@ -196,11 +196,11 @@ class Trainer:
         if settings is None or (step and not settings.dynamic) or step % settings.every:
             return
         assert self._search is not None, "a refresh needs a search"
-        texts, n = self.data.texts, self.state["refreshes"]
+        n = self.state["refreshes"]
         found = refresh(
             self.data,
             settings,
-            lambda numbers: self.encode([texts[i] for i in numbers.tolist()]),
+            lambda numbers: self.encode([self.data.form(i) for i in numbers.tolist()]),
             self._search,
             seed=self.config.run.seed,
             number=n,

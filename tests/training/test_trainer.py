@@ -20,7 +20,7 @@ from spacy_termlink.training.runlog import read_log
 from spacy_termlink.training.settings import OptimizerSettings
 from spacy_termlink.training.trainer import learning_rate
 
-from .conftest import NAMES, make_trainer
+from .conftest import N_NAMES, NAMES, make_trainer
 
 
 class Stop(Exception):
@@ -213,7 +213,7 @@ def test_card_and_summary_say_what_was_run(section, tmp_path):
     section["dev"] = {"every": 3}
     make_trainer(resolve_config(section), score=hits).run(tmp_path / "out")
     card = (tmp_path / "out" / "README.md").read_text()
-    for part in ("| tiny | 2026-01-01 | 12 | 28 | CC0-1.0 |", "MultiSimilarity.v1", "steps | 6 of 6",
+    for part in (f"| tiny | 2026-01-01 | 12 | {N_NAMES} | CC0-1.0 |", "MultiSimilarity.v1", "steps | 6 of 6",
                  "InBatchNLL.v1 similarity cosine, temperature 0.1", "hits@1", "| at the start |"):  # fmt: skip
         assert part in card
     summary = json.loads((tmp_path / "out" / "training.json").read_text())
