@@ -15,6 +15,8 @@ HNSW_FROM = 20_000
 SQ8_FROM = 1_000_000
 #: Share of the lists of an IVF index that a search goes through, and at least how many.
 PROBED, LEAST_PROBED = 1 / 8, 8
+#: What Faiss wants to train a centroid on.
+POINTS_PER_CENTROID = 39
 HNSW_LINKS = 32
 EF_CONSTRUCTION = 80
 EF_SEARCH = 96
@@ -32,9 +34,9 @@ def factory_string(spec: str, n: int, width: int) -> str:
     """
     if spec == "auto":
         spec = "Flat" if n < HNSW_FROM else "HNSW" if n < SQ8_FROM else "HNSW_SQ8"
-    lists = max(1, min(int(n**0.5), n // 39))  # Faiss wants 39 points a list to train
-    parts = next(m for m in (48, 32, 24, 16, 12, 8, 4, 2, 1) if width % m == 0 and width // m >= 1)
-    bits = min(8, int(np.log2(max(2, n))))
+    lists = max(1, min(int(n**0.5), n // POINTS_PER_CENTROID))
+    parts = next(m for m in range(max(1, width // 8), 0, -1) if width % m == 0)
+    bits = int(np.clip(np.log2(max(1, n / POINTS_PER_CENTROID)), 1, 8))
     return {
         "Flat": "Flat",
         "HNSW": f"HNSW{HNSW_LINKS},Flat",
@@ -133,8 +135,14 @@ class DenseIndex:
         if allowed_rows is not None:
             rows = np.flatnonzero(allowed_rows)
             if len(rows) <= BRUTE_FORCE_ROWS:
-                return self._compare(vectors, rows, min(n, len(rows)))
-        scores, rows = self.index.search(vectors, n, params=self._parameters(n, allowed_rows))
+                return self._compare(vectors, rows, n)
+        try:
+            scores, rows = self.index.search(vectors, n, params=self._parameters(n, allowed_rows))
+        except RuntimeError:
+            if allowed_rows is None:
+                raise
+            # product quantisers and wrapped indexes take no selector
+            return self._compare(vectors, np.flatnonzero(allowed_rows), n)
         return rows, scores
 
     def vectors(self, rows: np.ndarray) -> np.ndarray:
@@ -152,6 +160,7 @@ class DenseIndex:
     def _compare(
         self, vectors: np.ndarray, rows: np.ndarray, n: int
     ) -> tuple[np.ndarray, np.ndarray]:
+        n = min(n, len(rows))
         if not n:
             return np.empty((len(vectors), 0), np.int64), np.empty((len(vectors), 0), np.float32)
         scores = vectors @ self.index.reconstruct_batch(rows).T

@@ -31,7 +31,7 @@ def ids(candidates):
 def test_every_name_finds_its_own_concept(kb, generator):
     terminology = kb.terminology
     names = [terminology.name_text(row) for row in range(terminology.n_names)]
-    for name, found in zip(names, generator.generate(names, k=3)):
+    for name, found in zip(names, generator.generate(names, k=3), strict=True):
         owners = {terminology.names["concept_id"][r].as_py() for r in terminology.lookup(name)}
         assert found[0].concept_id in owners
         assert len(set(ids(found))) == len(found) <= 3
@@ -50,7 +50,7 @@ def test_batch_and_single_agree_and_repeats_share_nothing(generator):
     together = generator.generate(mentions, k=5)
     assert together[0] == together[2]
     assert together[0] is not together[2]
-    for mention, found in zip(mentions, together):
+    for mention, found in zip(mentions, together, strict=True):
         alone = generator.generate([mention], k=5)[0]
         assert ids(alone) == ids(found)
         assert np.allclose([c.score for c in alone], [c.score for c in found], atol=1e-4)
