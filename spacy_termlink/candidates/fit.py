@@ -60,9 +60,7 @@ def fit_hybrid(
     """
     sample = _sample(terminology, names)
     if len(sample) < LEAST_SYNONYMS:
-        return Fitted(#: Mentions without a concept, for each one with: about what annotated corpora hold.
-ABSENT_PER_PRESENT = 1 / 3
-DEFAULT_WEIGHT, DEFAULT_THRESHOLD, 0, 0.0)
+        return Fitted(DEFAULT_WEIGHT, DEFAULT_THRESHOLD, 0, 0.0)
     picked = [texts[row] for row in sample]
     dense, _ = index.search(vectors[sample], n=N_NAMES)
     lexical, _ = ngram.search(picked, n=N_NAMES)
