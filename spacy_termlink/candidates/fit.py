@@ -22,7 +22,7 @@ N_SYNONYMS = 1500
 N_NAMES = 48
 #: Weights of the dense score that are tried. The names that a terminology lists are more alike than
 #: what people write, so the n-grams look better on them than they are: none below 0.7 is tried.
-WEIGHTS = (0.7, 0.75, 0.8, 0.85)
+WEIGHTS = (0.7, 0.75, 0.8)
 #: Where there are fewer synonyms than this, nothing can be fitted and the defaults stay.
 LEAST_SYNONYMS = 50
 #: Mentions without a concept, for each one with: about what annotated corpora hold.
