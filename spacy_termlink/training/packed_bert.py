@@ -60,7 +60,11 @@ class PackedBert:
         x = self._embed(flat, places.to(self.device))
         for i in range(self._n_layers):
             x = self._layer(f"encoder.layer.{i}.", x, groups)
-        return [x[first : first + n * t].view(n, t, self.width).float() for first, n, t in groups]
+        parts = x.split([n * t for _, n, t in groups])
+        return [
+            part.view(n, t, self.width).float()
+            for part, (_, n, t) in zip(parts, groups, strict=True)
+        ]
 
     def _embed(self, flat: Tensor, places: Tensor) -> Tensor:
         words = F.embedding(flat, self._weight("embeddings.word_embeddings.weight"))
@@ -83,12 +87,14 @@ class PackedBert:
         )
 
     def _attend(self, query: Tensor, key: Tensor, value: Tensor, groups: Sequence[Group]) -> Tensor:
+        # split, not slices: a slice's gradient is a whole matrix of zeros around it
+        sizes = [n * n_tokens for _, n, n_tokens in groups]
         out = []
-        for first, n, n_tokens in groups:
-            rows = slice(first, first + n * n_tokens)
+        for (_, n, n_tokens), *parts in zip(
+            groups, *(x.split(sizes) for x in (query, key, value)), strict=True
+        ):
             shape = (n, n_tokens, self._n_heads, self.width // self._n_heads)
-            q, k, v = (part[rows].view(shape).transpose(1, 2) for part in (query, key, value))
-            context = F.scaled_dot_product_attention(q, k, v)  # (B, heads, T, head)
+            context = attention(*(part.view(shape).transpose(1, 2) for part in parts))
             out.append(context.transpose(1, 2).reshape(n * n_tokens, self.width))
         return torch.cat(out)
 
@@ -103,6 +109,18 @@ class PackedBert:
 
     def _weight(self, name: str) -> Tensor:
         return self.tensors[self._prefix + name]
+
+
+def attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Attention of texts without padding, (B, heads, T, head) each.
+
+    On a processor written out: torch's own kernel is made for long texts, and its gradient takes
+    five to ten times as long for a name of ten tokens.
+    """
+    if query.device.type != "cpu":
+        return F.scaled_dot_product_attention(query, key, value)
+    scores = query @ key.transpose(-1, -2) * query.shape[-1] ** -0.5  # (B, heads, T, T)
+    return scores.softmax(dim=-1) @ value
 
 
 def _groups(ids: dict[int, Tensor]) -> list[Group]:
