@@ -73,7 +73,7 @@ def exact_concepts(
     if corrected == normalized:
         return []
     found = _named(kb.terminology, corrected, corrected, allowed)
-    rows = [] if found else kb.dictionary.find(corrected, allowed=names)
+    rows = () if found else kb.dictionary.find(corrected, allowed=names)
     return [(MISSPELLED, *r[1:]) for r in found] or _by_concept(kb.terminology, rows, MISSPELLED)
 
 

@@ -1,5 +1,6 @@
 """The dense index: Faiss over the vectors of the unique names, inner product of unit-norm rows."""
 
+import importlib
 from pathlib import Path
 from typing import Any, Optional
 
@@ -168,13 +169,13 @@ class DenseIndex:
         return rows[order], np.take_along_axis(scores, order, axis=1)
 
     def _parameters(self, n: int, allowed_rows: Optional[np.ndarray]) -> Any:
-        import faiss
+        library: Any = importlib.import_module("faiss")  # its stubs lack these classes
 
         selector = None
         if allowed_rows is not None:
-            selector = faiss.IDSelectorBitmap(np.packbits(allowed_rows, bitorder="little"))
+            selector = library.IDSelectorBitmap(np.packbits(allowed_rows, bitorder="little"))
         if hasattr(self.index, "hnsw"):
-            return faiss.SearchParametersHNSW(sel=selector, efSearch=max(EF_SEARCH, 2 * n))
+            return library.SearchParametersHNSW(sel=selector, efSearch=max(EF_SEARCH, 2 * n))
         if hasattr(self.index, "nprobe"):
-            return faiss.SearchParametersIVF(sel=selector, nprobe=self.index.nprobe)
-        return faiss.SearchParameters(sel=selector) if selector is not None else None
+            return library.SearchParametersIVF(sel=selector, nprobe=self.index.nprobe)
+        return library.SearchParameters(sel=selector) if selector is not None else None

@@ -1,6 +1,6 @@
 """From scored names to ranked concepts (DESIGN.md, section 3), for a whole batch at once."""
 
-from typing import Optional
+from typing import Any, Optional
 
 import numpy as np
 
@@ -36,6 +36,8 @@ def rank_concepts(
         name can be close by chance; three that are close are seldom wrong.
     RETURNS (list[list[Ranked]]): For each mention up to k concepts, best first.
     """
+    place: Any
+    score: Any
     place, column = np.nonzero(rows >= 0)
     row = rows[place, column]
     starts = names.offsets[row]
