@@ -35,8 +35,8 @@ lint: $(VENV)/installed-dev ## ruff and mypy
 bench: demo ## throughput beside scispaCy's candidate generator (installs it in an environment of its own)
 	$(BIN)/python benchmarks/link.py kb/hpo $(BENCH_ARGS)
 
-clean: ## remove what the targets made: environment, fetched files, terminologies, KBs, output
-	rm -rf $(VENV) assets/fetched terminologies kb output project.lock build dist *.egg-info
+clean: ## remove what the targets made: environment, fetched files, terminologies, encoders, KBs, output
+	rm -rf $(VENV) assets/fetched terminologies mined encoders kb output project.lock build dist *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
