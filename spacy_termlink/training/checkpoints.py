@@ -88,7 +88,7 @@ class RunFolder:
             raise TermlinkError("TL416", path=self.path)
         folder = self.path / _STEP.format(steps[-1])
         for left in self.path.glob(".*.part"):  # of a process that was killed
-            shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink()
+            shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(True)
         try:
             state = read_json(folder / "state.json")
             table = None

@@ -26,6 +26,8 @@ class World:
         cuda = device == "cuda" or (device == "auto" and torch.cuda.is_available())
         local = int(os.environ.get("LOCAL_RANK", "0"))
         self.device = torch.device("cuda", local) if cuda else torch.device("cpu")
+        if cuda:
+            torch.cuda.set_device(self.device)
         if self.size > 1:
             torch.distributed.init_process_group("nccl" if cuda else "gloo")
 

@@ -131,3 +131,24 @@ def test_shipped_configs_point_to_what_the_project_makes():
         mining = "mine.cfg" if path.stem == "train_hpo" else "mine_all.cfg"
         tasks = confection.Config().from_disk(root / "configs" / mining)["mining"]["tasks"]
         assert set(config.tasks) - {"names"} <= set(tasks), path
+
+
+@pytest.mark.slow
+def test_torchrun_trains_as_one_process_does(folder):
+    import os
+    import subprocess
+    import sys
+
+    import torch
+    from safetensors.torch import load_file
+
+    config = folder / "train.cfg"
+    result = run("train", config, "-o", folder / "one")
+    assert result.exit_code == 0, result.output
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
+               "-m", "spacy_termlink", "train", config, "-o", folder / "two"]  # fmt: skip
+    subprocess.run(command, check=True, timeout=240, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    one, two = (load_file(folder / name / "model.safetensors") for name in ("one", "two"))
+    for name, weight in one.items():
+        assert torch.allclose(weight, two[name], atol=1e-4), name
+    assert not (folder / "two.training").exists()
