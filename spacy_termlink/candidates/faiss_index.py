@@ -1,6 +1,8 @@
 """The dense index: Faiss over the vectors of the unique names, inner product of unit-norm rows."""
 
 import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Optional
 
@@ -18,6 +20,8 @@ SQ8_FROM = 1_000_000
 PROBED, LEAST_PROBED = 1 / 8, 8
 #: What Faiss wants to train a centroid on.
 POINTS_PER_CENTROID = 39
+#: Fewer queries are searched by one thread: starting and awaiting the others takes longer.
+FEW_QUERIES = 64
 HNSW_LINKS = 32
 EF_CONSTRUCTION = 80
 EF_SEARCH = 96
@@ -61,21 +65,31 @@ def build_index(vectors: np.ndarray, spec: str) -> "DenseIndex":
     factory = factory_string(spec, n, width)
     try:
         index = faiss.index_factory(width, factory, faiss.METRIC_INNER_PRODUCT)
-        if hasattr(index, "hnsw"):
+        is_graph = hasattr(index, "hnsw")
+        if is_graph:
             index.hnsw.efConstruction = EF_CONSTRUCTION
-            # threads insert in an order of their own; the graph must not depend on it
-            threads = faiss.omp_get_max_threads()
-            faiss.omp_set_num_threads(1)
-        try:
+        # threads insert into a graph in an order of their own; it must not depend on that
+        with one_thread(is_graph):
             index.train(vectors)
             index.add(vectors)
-        finally:
-            if hasattr(index, "hnsw"):
-                faiss.omp_set_num_threads(threads)
     except RuntimeError as error:
         reason = str(error).rsplit("Error: ", 1)[-1].strip()
         raise TermlinkError("TL502", spec=spec, reason=reason) from error
     return DenseIndex(index, factory)
+
+
+@contextmanager
+def one_thread(wanted: bool) -> Iterator[None]:
+    """Let Faiss work with one thread, where that is wanted."""
+    import faiss
+
+    threads = faiss.omp_get_max_threads()
+    if wanted:
+        faiss.omp_set_num_threads(1)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(threads)
 
 
 class DenseIndex:
@@ -137,8 +151,10 @@ class DenseIndex:
             rows = np.flatnonzero(allowed_rows)
             if len(rows) <= BRUTE_FORCE_ROWS:
                 return self._compare(vectors, rows, n)
+        parameters = self._parameters(n, allowed_rows)
         try:
-            scores, rows = self.index.search(vectors, n, params=self._parameters(n, allowed_rows))
+            with one_thread(len(vectors) < FEW_QUERIES):
+                scores, rows = self.index.search(vectors, n, params=parameters)
         except RuntimeError:
             if allowed_rows is None:
                 raise

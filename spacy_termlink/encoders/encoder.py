@@ -2,7 +2,9 @@
 
 import hashlib
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Optional
 
@@ -82,17 +84,38 @@ class TransformerEncoder:
         """
         ids = [self._token_ids(text) for text in texts]
         embeddings = np.empty((len(texts), self.width), dtype=np.float32)
-        with torch.inference_mode():
-            for rows in token_batches([len(text) for text in ids], TOKENS_PER_BATCH):
-                batch = [ids[row] for row in rows]
-                if (n_tokens := sum(len(text) for text in batch)) < MIN_TOKENS:
-                    batch += [batch[-1]] * -(-(MIN_TOKENS - n_tokens) // len(batch[-1]))
-                states = self._forward(batch)
-                pooled = torch.cat([self._pool(group) for group in states])[: len(rows)]  # (B, D)
-                embeddings[rows] = torch.nn.functional.normalize(pooled).numpy()
-                if progress is not None:
-                    progress(len(rows))
+        batches = token_batches([len(text) for text in ids], TOKENS_PER_BATCH)
+        for rows, encoded in self._encode_batches(ids, batches):
+            embeddings[rows] = encoded
+            if progress is not None:
+                progress(len(rows))
         return embeddings
+
+    def _encode_batches(
+        self, ids: list[list[int]], batches: list[np.ndarray]
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """A batch per thread, each with one thread of its own. Threads that share an operation wait
+        for one another at its end, thousands of times a second, by spinning: where the processors
+        are not all ours (a quota, other jobs) that costs more than all the arithmetic."""
+        if not batches:
+            return
+        n_threads = torch.get_num_threads()
+        with ThreadPoolExecutor(
+            min(n_threads, len(batches)), initializer=partial(torch.set_num_threads, 1)
+        ) as pool:
+            yield from zip(
+                batches, pool.map(partial(self._encode_batch, ids), batches), strict=True
+            )
+        torch.set_num_threads(n_threads)  # else threads to come would start with the pool's setting
+
+    @torch.inference_mode()
+    def _encode_batch(self, ids: list[list[int]], rows: np.ndarray) -> np.ndarray:
+        batch = [ids[row] for row in rows]
+        if (n_tokens := sum(len(text) for text in batch)) < MIN_TOKENS:
+            batch += [batch[-1]] * -(-(MIN_TOKENS - n_tokens) // len(batch[-1]))
+        states = self._forward(batch)
+        pooled = torch.cat([self._pool(group) for group in states])[: len(rows)]  # (B, D)
+        return torch.nn.functional.normalize(pooled).numpy()
 
     def save(self, folder: Path) -> None:
         """Write an encoder folder that loads with the same fingerprint."""

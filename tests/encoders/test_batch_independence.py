@@ -3,7 +3,15 @@ import pytest
 
 from spacy_termlink.encoders import load_encoder
 
-TEXTS = ["a", "fever", "fits", "hole in the heart", "abnormality of the nervous system", "fever of", ""]
+TEXTS = [
+    "a",
+    "fever",
+    "fits",
+    "hole in the heart",
+    "abnormality of the nervous system",
+    "fever of",
+    "",
+]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
