@@ -64,7 +64,7 @@ def build_index(vectors: np.ndarray, spec: str) -> "DenseIndex":
     n, width = vectors.shape
     factory = factory_string(spec, n, width)
     try:
-        index = faiss.index_factory(width, factory, faiss.METRIC_INNER_PRODUCT)
+        index: Any = faiss.index_factory(width, factory, faiss.METRIC_INNER_PRODUCT)
         is_graph = hasattr(index, "hnsw")
         if is_graph:
             index.hnsw.efConstruction = EF_CONSTRUCTION
