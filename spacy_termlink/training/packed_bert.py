@@ -74,34 +74,32 @@ class PackedBert:
         return self._norm("embeddings.LayerNorm", words + positions + segment).to(self.dtype)
 
     def _layer(self, name: str, x: Tensor, groups: Sequence[Group]) -> Tensor:
-        query, key, value = (
-            self._linear(f"{name}attention.self.{part}", x) for part in ("query", "key", "value")
-        )
-        attended = self._linear(
-            f"{name}attention.output.dense", self._attend(query, key, value, groups)
-        )
+        parts = [f"{name}attention.self.{part}" for part in ("query", "key", "value")]
+        attended = self._attend(self._linear(parts, x), groups)
+        attended = self._linear([f"{name}attention.output.dense"], attended)
         x = self._norm(f"{name}attention.output.LayerNorm", x + attended)
-        hidden = F.gelu(self._linear(f"{name}intermediate.dense", x))
-        return self._norm(
-            f"{name}output.LayerNorm", x + self._linear(f"{name}output.dense", hidden)
-        )
+        hidden = F.gelu(self._linear([f"{name}intermediate.dense"], x))
+        hidden = self._linear([f"{name}output.dense"], hidden)
+        return self._norm(f"{name}output.LayerNorm", x + hidden)
 
-    def _attend(self, query: Tensor, key: Tensor, value: Tensor, groups: Sequence[Group]) -> Tensor:
+    def _attend(self, qkv: Tensor, groups: Sequence[Group]) -> Tensor:
         # split, not slices: a slice's gradient is a whole matrix of zeros around it
-        sizes = [n * n_tokens for _, n, n_tokens in groups]
         out = []
-        for (_, n, n_tokens), *parts in zip(
-            groups, *(x.split(sizes) for x in (query, key, value)), strict=True
-        ):
-            shape = (n, n_tokens, self._n_heads, self.width // self._n_heads)
-            context = attention(*(part.view(shape).transpose(1, 2) for part in parts))
+        rows = qkv.split([n * n_tokens for _, n, n_tokens in groups])
+        for part, (_, n, n_tokens) in zip(rows, groups, strict=True):
+            shape = (n, n_tokens, 3, self._n_heads, self.width // self._n_heads)
+            query, key, value = part.view(shape).permute(2, 0, 3, 1, 4).unbind()
+            context = attention(query, key, value)  # (B, heads, T, head)
             out.append(context.transpose(1, 2).reshape(n * n_tokens, self.width))
         return torch.cat(out)
 
-    def _linear(self, name: str, x: Tensor) -> Tensor:
-        return F.linear(
-            x, *(self._weight(f"{name}.{p}").to(self.dtype) for p in ("weight", "bias"))
-        )
+    def _linear(self, names: Sequence[str], x: Tensor) -> Tensor:
+        """Linear layers side by side, as one matrix product."""
+        parts = []
+        for kind in ("weight", "bias"):
+            values = [self._weight(f"{name}.{kind}").to(self.dtype) for name in names]
+            parts.append(torch.cat(values) if len(values) > 1 else values[0])
+        return F.linear(x, *parts)
 
     def _norm(self, name: str, x: Tensor) -> Tensor:
         weight, bias = (self._weight(f"{name}.{p}").to(x.dtype) for p in ("weight", "bias"))
