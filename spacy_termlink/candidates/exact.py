@@ -15,11 +15,6 @@ from .ranking import Ranked
 SHORT_NAME = 3
 #: Score of a mention that says in other words what a name says.
 OTHER_WORDS = 0.99
-#: Score of a mention that is a name with a word misspelled.
-MISSPELLED = 0.98
-#: A mention of one word must have so many letters: short words have neighbours that mean other
-#: things (drowsy, dropsy).
-LEAST_LETTERS_ALONE = 8
 
 
 class ExactCandidates:
@@ -54,7 +49,7 @@ def exact_concepts(
     """Concepts named by the mention: by its normal form, else by the first variant of it (singular,
     plural) that is a name, both with score 1.0; else by the dictionary, which knows other forms of
     words and other orders ("renal anomalies" is "abnormality of the kidney"), with score
-    OTHER_WORDS; else with misspelled words corrected, with score MISSPELLED. Sorted by kind, then id; several are left where a name is ambiguous."""
+    OTHER_WORDS. Sorted by kind, then id; several are left where a name is ambiguous."""
     normalized = normalize(mention)
     if not normalized:
         return []
@@ -65,16 +60,7 @@ def exact_concepts(
         if found := _named(kb.terminology, mention, variant, allowed):
             return found
     names = None if allowed is None else allowed[kb.terminology.concept_rows]
-    if rows := kb.dictionary.find(mention, allowed=names):
-        return _by_concept(kb.terminology, rows, OTHER_WORDS)
-    if " " not in normalized and len(normalized) < LEAST_LETTERS_ALONE:
-        return []
-    corrected = kb.spelling.correct(normalized)
-    if corrected == normalized:
-        return []
-    found = _named(kb.terminology, corrected, corrected, allowed)
-    rows = () if found else kb.dictionary.find(corrected, allowed=names)
-    return [(MISSPELLED, *r[1:]) for r in found] or _by_concept(kb.terminology, rows, MISSPELLED)
+    return _by_concept(kb.terminology, kb.dictionary.find(mention, allowed=names), OTHER_WORDS)
 
 
 def same_case_needed(name: str) -> bool:

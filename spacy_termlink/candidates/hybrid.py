@@ -1,8 +1,8 @@
-"""Exact names first, then embeddings and n-grams together."""
+"""Exact names first, then misspelled ones, then embeddings and n-grams together."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Optional
+from typing import Optional, Union
 
 import numpy as np
 
@@ -11,11 +11,14 @@ from ..types import Candidate, KnowledgeBase
 from .base import make_candidates, search_concepts, unique
 from .exact import exact_concepts
 from .ranking import Ranked
+from .spelled import misspelled_share, spelled_concepts
 
 #: Weight of a concept's next names (`ranking.rank_concepts`).
 SUPPORT = 0.2
 #: Scores of the exact tier lie above.
 MOST = 0.97
+#: Weight of the dense score for a mention of misspelled words only, which n-grams find better.
+MISSPELLED_WEIGHT = 0.2
 
 
 class HybridCandidates:
@@ -33,33 +36,43 @@ class HybridCandidates:
         self, mentions: Sequence[str], *, k: int, allowed: Optional[np.ndarray] = None
     ) -> list[list[Candidate]]:
         """See `types.CandidateGenerator`. Only an exact hit has a score above MOST. A mention that
-        names several concepts: those of the best kind of name first, among them by score."""
+        names several concepts: those of the best kind of name first, among them by score. Names
+        found by correcting the spelling (tier "spelling") come first too, and nothing has a better
+        score than they."""
         strings, places = unique(mentions)
-        exact = [
-            exact_concepts(self.kb, string, allowed) if self.exact else [] for string in strings
-        ]
-        # what the dictionary knows under another form is searched by that form: no misspelling
-        # and no odd word order reaches the encoder, and its vector is in the index
+        hits = [self._named(string, allowed) for string in strings]
+        # what is a name under another form is searched by that form: no misspelling and no odd
+        # word order reaches the encoder, and its vector is in the index
         texts = [
-            self.kb.terminology.name_normalized(hits[0][3]) if hits else normalize(string)
-            for hits, string in zip(exact, strings, strict=True)
+            self.kb.terminology.name_normalized(found[0][3]) if found else normalize(string)
+            for found, string in zip(hits, strings, strict=True)
         ]
         searched, text_places = unique(texts)
         similar = self._similar(searched, k, allowed)
         lists = [
-            self._join(hits, similar[place], k)
-            for hits, place in zip(exact, text_places, strict=True)
+            self._join(found, similar[place], k)
+            for found, place in zip(hits, text_places, strict=True)
         ]
         return [list(lists[place]) for place in places]
 
-    def _join(self, exact: list[Ranked], ranked: list[Ranked], k: int) -> list[Candidate]:
+    def _named(self, mention: str, allowed: Optional[np.ndarray]) -> list[Ranked]:
+        if not self.exact:
+            return []
+        return exact_concepts(self.kb, mention, allowed) or spelled_concepts(
+            self.kb, mention, allowed
+        )
+
+    def _join(self, named: list[Ranked], ranked: list[Ranked], k: int) -> list[Candidate]:
         terminology = self.kb.terminology
-        if len(exact) > 1:
+        if len(named) > 1:
             rank = {concept: i for i, (_, _, concept, _) in enumerate(ranked)}
-            exact = sorted(exact, key=lambda r: (r[1], rank.get(r[2], len(rank)), r[2]))
-        hits = {concept for _, _, concept, _ in exact}
-        first = make_candidates(terminology, exact[:k], tier="exact")
-        rest = [r for r in ranked if r[2] not in hits][: k - len(first)]
+            named = sorted(named, key=lambda r: (r[1], rank.get(r[2], len(rank)), r[2]))
+        hits = {concept for _, _, concept, _ in named}
+        corrected = bool(named) and named[0][0] <= MOST
+        first = make_candidates(terminology, named[:k], tier="spelling" if corrected else "exact")
+        # what a corrected text finds is no surer than the correction
+        share = named[0][0] if corrected else 1.0
+        rest = [(share * r[0], *r[1:]) for r in ranked if r[2] not in hits][: k - len(first)]
         return first + make_candidates(terminology, rest, tier="hybrid")
 
     def _similar(
@@ -71,7 +84,7 @@ class HybridCandidates:
         mask = None if allowed is None else kb.names.mask(kb.terminology, allowed)
         vectors = self._vectors(texts)
         queries = kb.ngram.vectors(texts)
-        weight = np.float32(kb.meta["hybrid"]["dense_weight"])
+        weights = self._weights(texts)  # (B, 1)
 
         def search(left: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
             dense, _ = kb.index.search(vectors[left], n=n, allowed_rows=mask)
@@ -80,12 +93,18 @@ class HybridCandidates:
             return rows, combine(
                 kb.index.scores_of(vectors[left], rows),
                 kb.ngram.scores_of(queries[left], rows),
-                weight,
+                weights[left],
             )
 
         return search_concepts(
             kb.terminology, kb.names, search, len(texts), k=k, allowed=allowed, support=SUPPORT
         )
+
+    def _weights(self, texts: list[str]) -> np.ndarray:
+        """Weight of the dense score for each text, (B, 1): the KB's, less for misspelled words."""
+        weight = self.kb.meta["hybrid"]["dense_weight"]
+        shares = np.array([misspelled_share(self.kb, text) for text in texts], dtype=np.float32)
+        return (weight - (weight - MISSPELLED_WEIGHT) * shares)[:, None].astype(np.float32)
 
     def _vectors(self, texts: list[str]) -> np.ndarray:
         """Embeddings of texts; those of names come out of the index."""
@@ -106,7 +125,7 @@ def make_hybrid_candidates(exact: bool = True) -> Callable[[KnowledgeBase], Hybr
     return partial(HybridCandidates, exact=exact)
 
 
-def combine(cosine: np.ndarray, shared: np.ndarray, weight: float) -> np.ndarray:
+def combine(cosine: np.ndarray, shared: np.ndarray, weight: Union[float, np.ndarray]) -> np.ndarray:
     """Score of the hybrid: weighted mean of the cosine of embeddings and of the shared n-grams,
     between 0 and MOST."""
     return np.clip(weight * cosine + (1 - weight) * shared, 0, MOST)

@@ -145,6 +145,12 @@ class Dictionary:
         found = self._check(mention, words, (0, n_words), int(words.hashes.sum()), allowed)
         return found.rows if found else ()
 
+    def unknown_words(self, text: str) -> tuple[list[str], int]:
+        """Words of a text that no name has in any form, and how many words it has that count."""
+        words = find_words(text)
+        unknown = np.flatnonzero(~self._known_words(words.hashes)).tolist()
+        return [words.forms[i] for i in unknown], sum(map(bool, words.stems))
+
     def match(
         self, texts: Sequence[str], *, allowed: Optional[np.ndarray] = None
     ) -> list[list[Match]]:
@@ -197,6 +203,8 @@ class Dictionary:
                 yield int(starts[i]), size, int(keys[i])
 
     def _known_words(self, hashes: np.ndarray) -> np.ndarray:
+        if not len(self._vocabulary):
+            return hashes == 0
         at = np.searchsorted(self._vocabulary, hashes)
         at[at == len(self._vocabulary)] = 0
         return (self._vocabulary[at] == hashes) | (hashes == 0)

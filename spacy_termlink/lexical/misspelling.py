@@ -6,14 +6,21 @@ deletions finds them without comparing it with the whole vocabulary (Garbe's sym
 """
 
 import hashlib
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import Optional
 
 import numpy as np
 
 #: Shorter words have too many neighbours that are other words.
 LEAST_LETTERS = 5
+#: The same for taking a word for a misspelling on its own evidence.
+LEAST_LETTERS_SLIP = 7
+#: Letters of a beginning or an ending that words share because it means something.
+PART_LETTERS = 4
 ARRAYS = ("letters", "offsets", "counts", "keys", "words")
 
 
@@ -69,26 +76,52 @@ class SpellingIndex:
             }
         )
 
-    def correct(self, mention: str) -> str:
-        """The mention with words that no name has replaced by the most frequent word one edit away.
+    def suggest(self, word: str) -> Optional[str]:
+        """The most frequent word one edit away from a word that no name has.
 
-        mention (str): Normal form.
-        RETURNS (str): The mention itself where there is nothing to correct.
+        word (str): Of a normal form.
+        RETURNS (Optional[str]): None for a word of the names, a short word, and one without
+            neighbour.
         """
-        return " ".join([self._correct_word(word) for word in mention.split(" ")])
-
-    def _correct_word(self, word: str) -> str:
         if not _indexed(word):
-            return word
-        best: tuple[int, str] = (0, word)
+            return None
+        found: set[tuple[int, str]] = set()
         for form in _forms(word):
             for i in self._at(_key(form)):
                 known = self._word(i)
                 if known == word:
-                    return word
+                    return None
                 if one_edit(known, word):
-                    best = min(best, (-int(self._arrays["counts"][i]), known))
-        return best[1]
+                    found.add((-int(self._arrays["counts"][i]), known))
+        return min(found)[1] if found else None
+
+    def is_slip(self, word: str, suggestion: str) -> bool:
+        """Whether a word can only be the suggestion misspelled, not a word that the names lack.
+
+        It cannot be told of a short word, of one that starts with another letter (few slips do:
+        acellular, cellular), and of one whose changed letters stand in a part that other words
+        begin or end with: dysphasia is no misspelled dysphagia, since aphasia ends so too.
+        """
+        if len(word) < LEAST_LETTERS_SLIP or word[0] != suggestion[0]:
+            return False
+        first, end = _changed(word, suggestion)
+        start = word[: max(PART_LETTERS, end)]
+        ending = word[min(len(word) - PART_LETTERS, first) :]
+        return not (
+            (len(start) < len(word) and _is_shared(self._sorted, start, suggestion))
+            or (
+                len(ending) < len(word)
+                and _is_shared(self._reversed, ending[::-1], suggestion[::-1])
+            )
+        )
+
+    @cached_property
+    def _sorted(self) -> list[str]:
+        return [self._word(i) for i in range(len(self._arrays["counts"]))]
+
+    @cached_property
+    def _reversed(self) -> list[str]:
+        return sorted(word[::-1] for word in self._sorted)
 
     def _at(self, key: int) -> list[int]:
         first = int(np.searchsorted(self._keys, np.uint64(key)))
@@ -111,6 +144,23 @@ def one_edit(a: str, b: str) -> bool:
         return len(places) == 1 or (swap and a[i] == b[i + 1] and a[i + 1] == b[i])
     short, long = sorted((a, b), key=len)
     return len(long) - len(short) == 1 and short in _deletions(long)
+
+
+def _changed(word: str, known: str) -> tuple[int, int]:
+    """Where a word differs from another: `word[first:end]`; where a letter is missing or too many,
+    with the letters on both sides."""
+    shortest = min(len(word), len(known))
+    first = next((i for i in range(shortest) if word[i] != known[i]), shortest)
+    same = next((i for i in range(shortest - first) if word[-1 - i] != known[-1 - i]), None)
+    end = len(word) - (shortest - first if same is None else same)
+    beside = len(word) != len(known)
+    return max(0, first - beside), min(len(word), max(first, end) + beside)
+
+
+def _is_shared(words: list[str], prefix: str, but: str) -> bool:
+    """Whether a word other than `but` has the prefix; words sorted."""
+    i = bisect_left(words, prefix)
+    return any(word.startswith(prefix) and word != but for word in words[i : i + 2])
 
 
 def _indexed(word: str) -> bool:

@@ -90,14 +90,13 @@ def test_k_distinct_concepts_though_one_has_many_names(kb, name):
 def test_exact_scores(kb):
     exact = make_generator("exact", kb)
     plain, plural, other, misspelled, none = exact.generate(
-        ["SEIZURE", "seizures", "anomaly of the heart", "miocardial infarction", "nothing"], k=3
+        ["SEIZURE", "seizures", "anomaly of the heart", "myocardail infarction", "nothing"], k=3
     )
     assert [(c.concept_id, c.score, c.tier) for c in plain] == [("T:0003", 1.0, "exact")]
     assert plain[0].to_json()["probability"] is None
     assert ids(plural) == ["T:0003"]
     assert [(c.concept_id, c.score) for c in other] == [("T:0006", 0.99)]
-    assert [(c.concept_id, c.score) for c in misspelled] == [("T:0007", 0.98)]
-    assert none == []
+    assert misspelled == none == []
 
 
 def test_short_abbreviations_must_be_written_alike(kb):

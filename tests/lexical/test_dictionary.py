@@ -250,3 +250,9 @@ def test_equal_keys_of_other_words_are_told_apart(monkeypatch):
     dictionary = Dictionary.build(names, names.__getitem__)
     assert dictionary.find("ataxia") == (1,)
     assert dictionary.find("fever") == ()
+
+
+def test_unknown_words(dictionary):
+    assert dictionary.unknown_words("severe Seizures of the brain") == (["brain"], 3)
+    assert dictionary.unknown_words("") == ([], 0)
+    assert Dictionary.build([], [].__getitem__).unknown_words("brain") == (["brain"], 1)

@@ -24,22 +24,49 @@ def test_one_edit(a, b, expected):
 
 
 @pytest.mark.parametrize(
-    "mention, corrected",
+    "word, suggestion",
     [
-        ("hearng impairmant", "hearing impairment"),
-        ("renal cyst", "renal cyst"),
+        ("hearng", "hearing"),
+        ("impairmant", "impairment"),
+        ("renal", None),
         # the more frequent of two neighbours
         ("statur", "stature"),
-        # short words and unknown ones stay
-        ("cyts", "cyts"),
-        ("palpitations", "palpitations"),
-        ("", ""),
-        ("頭痛 \ud800", "頭痛 \ud800"),
-        ("x" * 100_000, "x" * 100_000),
+        # short words and unknown ones
+        ("cyts", None),
+        ("palpitations", None),
+        ("", None),
+        ("頭痛", None),
+        ("\ud800", None),
+        ("x" * 100_000, None),
     ],
 )
-def test_correct(mention, corrected):
-    assert SpellingIndex.build(NAMES).correct(mention) == corrected
+def test_suggest(word, suggestion):
+    assert SpellingIndex.build(NAMES).suggest(word) == suggestion
+
+
+@pytest.mark.parametrize(
+    "word, suggestion, expected",
+    [
+        ("dysphaiga", "dysphagia", True),
+        ("dysphaga", "dysphagia", True),
+        ("dyspphagia", "dysphagia", True),
+        ("dysphagiaa", "dysphagia", True),
+        # it ends as aphasia does
+        ("dysphasia", "dysphagia", False),
+        # it starts as perone does
+        ("peroneal", "perineal", False),
+        # words of their own that start with another letter
+        ("acellular", "cellular", False),
+        ("wetting", "setting", False),
+        # short
+        ("ilial", "ileal", False),
+    ],
+)
+def test_a_word_that_the_names_lack_is_no_slip(word, suggestion, expected):
+    names = ["dysphagia", "aphasia", "perineal pain", "perone", "cellular", "setting", "ileal"]
+    index = SpellingIndex.build(names)
+    assert index.suggest(word) == suggestion
+    assert index.is_slip(word, suggestion) is expected
 
 
 def test_written_and_opened_it_is_the_same(tmp_path):
@@ -48,8 +75,9 @@ def test_written_and_opened_it_is_the_same(tmp_path):
     opened = SpellingIndex.open(tmp_path)
     for name, array in index._arrays.items():
         assert np.array_equal(array, opened._arrays[name])
-    assert opened.correct("hearng") == "hearing"
+    assert opened.suggest("hearng") == "hearing"
+    assert opened.is_slip("impairmant", "impairment")
 
 
 def test_no_names():
-    assert SpellingIndex.build([]).correct("hearing") == "hearing"
+    assert SpellingIndex.build([]).suggest("hearing") is None

@@ -1,0 +1,94 @@
+"""Misspelled names: found, but never with the confidence of a name."""
+
+import pytest
+
+from spacy_termlink.candidates import make_generator
+from spacy_termlink.candidates.spelled import (
+    CONFIRMED,
+    DOUBTFUL,
+    misspelled_share,
+    spelled_concepts,
+)
+from spacy_termlink.encoders import load_encoder
+from spacy_termlink.kb import TermKB, build_kb
+from spacy_termlink.terminology import Concept, Name
+from spacy_termlink.terminology.builder import build_terminology
+
+CONCEPTS = [
+    Concept("S:1", "Dysphagia", [Name("Progressive dysphagia", "narrow")]),
+    Concept("S:2", "Aphasia"),
+    Concept("S:3", "Hearing impairment", [Name("Impairment of hearing", "exact")]),
+    Concept("S:4", "Hand pain"),
+    Concept("S:5", "Cellular immunodeficiency"),
+    Concept("S:6", "Acute urethral stricture"),
+    Concept("S:7", "Abnormality of the ureter", [Name("Ureteric anomaly", "exact")]),
+]
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory, tiny_encoder):
+    folder = tmp_path_factory.mktemp("spelled")
+    build_terminology(CONCEPTS, folder / "terminology")
+    encoder = load_encoder(tiny_encoder, dtype="float32")
+    build_kb(folder / "terminology", encoder, folder / "kb", progress=False)
+    return TermKB.open(folder / "kb")
+
+
+@pytest.mark.parametrize(
+    "mention, concept, score",
+    [
+        ("hearing impairmant", "S:3", CONFIRMED),
+        ("Impairmnt of the hearing", "S:3", CONFIRMED),
+        ("progresive dysphagia", "S:1", CONFIRMED),
+        # both words misspelled, one word only: nothing confirms it
+        ("hearring impairmant", "S:3", DOUBTFUL),
+        ("dysphagai", "S:1", DOUBTFUL),
+        # words of their own, in a mention that is otherwise the name
+        ("progressive dysphasia", "S:1", DOUBTFUL),
+        ("acute ureteral stricture", "S:6", DOUBTFUL),
+        ("acellular immunodeficiency", "S:5", DOUBTFUL),
+    ],
+)
+def test_score_says_how_sure_the_correction_is(kb, mention, concept, score):
+    [(found, _, row, _)] = spelled_concepts(kb, mention)
+    assert (kb.terminology.concept_id(row), found) == (concept, score)
+
+
+@pytest.mark.parametrize("mention", ["dysphasia", "Hearing impairment", "hnad pain", "", "nothing"])
+def test_nothing_to_correct(kb, mention):
+    assert spelled_concepts(kb, mention) == []
+
+
+def test_a_word_that_the_terminology_lacks_gets_no_good_score(kb):
+    for mention in ("dysphasia", "progressive dysphasia", "acute ureteral stricture"):
+        found = make_generator("hybrid", kb).generate([mention], k=3)[0]
+        assert found[0].tier in ("spelling", "hybrid")
+        assert all(c.score < CONFIRMED for c in found)
+
+
+def test_in_the_hybrid_they_stand_first_and_nothing_has_a_better_score(kb):
+    found = make_generator("hybrid", kb).generate(["hearing impairmant"], k=5)[0]
+    assert [(c.concept_id, c.score, c.tier) for c in found[:1]] == [("S:3", CONFIRMED, "spelling")]
+    assert len(found) == 5
+    assert {c.tier for c in found[1:]} == {"hybrid"}
+    assert all(a.score >= b.score for a, b in zip(found, found[1:], strict=False))
+
+
+def test_allowed_holds_for_corrections(kb):
+    allowed = kb.terminology.obsolete.copy()
+    assert spelled_concepts(kb, "hearing impairmant", allowed) == []
+
+
+@pytest.mark.parametrize(
+    "text, share",
+    [
+        ("hearing impairment", 0.0),
+        ("hearings impaired", 0.0),  # other forms of known words
+        ("hearing impairmant", 0.5),
+        ("hnad pain", 0.5),  # short and in no name
+        ("palpitations", 0.0),  # unknown, but like no known word
+        ("", 0.0),
+    ],
+)
+def test_misspelled_share(kb, text, share):
+    assert misspelled_share(kb, text) == share
