@@ -40,11 +40,15 @@ def search_concepts(
     k: int,
     allowed: Optional[np.ndarray] = None,
     support: float = 0.0,
+    least: int = 16,
 ) -> list[list[Ranked]]:
     """Search with growing n until k distinct concepts are found for every mention; see
-    `rank_concepts`."""
+    `rank_concepts`.
+
+    least (int): Names searched for at first, however small k is.
+    """
     found: list[list[Ranked]] = [[] for _ in range(n_mentions)]
-    left, n = np.arange(n_mentions), min(len(names), max(3 * k, 16))
+    left, n = np.arange(n_mentions), min(len(names), max(3 * k, least))
     while len(left):
         rows, scores = search(left, n)
         lists = rank_concepts(

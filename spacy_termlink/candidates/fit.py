@@ -12,14 +12,12 @@ import numpy as np
 from ..lexical.ngram import NgramIndex
 from ..terminology.store import Terminology
 from .faiss_index import DenseIndex
-from .hybrid import SUPPORT, combine, merge_rows
+from .hybrid import N_NAMES, SUPPORT, combine, merge_rows
 from .names import UniqueNames
 from .ranking import Ranked, rank_concepts
 
 #: Synonyms looked for.
 N_SYNONYMS = 1500
-#: Names that each side proposes.
-N_NAMES = 48
 #: Weights of the dense score that are tried. The names that a terminology lists are more alike than
 #: what people write, so the n-grams look better on them than they are: none below 0.7 is tried.
 WEIGHTS = (0.7, 0.75, 0.8)

@@ -15,6 +15,9 @@ from .spelled import misspelled_share, spelled_concepts
 
 #: Weight of a concept's next names (`ranking.rank_concepts`).
 SUPPORT = 0.2
+#: Names that each side proposes, at least: with few of them the support, and with it the score,
+#: would depend on k.
+N_NAMES = 48
 #: Scores of the exact tier lie above.
 MOST = 0.97
 #: Weight of the dense score for a mention of misspelled words only, which n-grams find better.
@@ -36,7 +39,8 @@ class HybridCandidates:
         self, mentions: Sequence[str], *, k: int, allowed: Optional[np.ndarray] = None
     ) -> list[list[Candidate]]:
         """See `types.CandidateGenerator`. Only an exact hit has a score above MOST. A mention that
-        names several concepts: those of the best kind of name first, among them by score. Names
+        names several concepts: those of the best kind of name first, among them the one with the
+        most names, which is the one that most is written about. Names
         found by correcting the spelling (tier "spelling") come first too, and nothing has a better
         score than they."""
         strings, places = unique(mentions)
@@ -64,9 +68,7 @@ class HybridCandidates:
 
     def _join(self, named: list[Ranked], ranked: list[Ranked], k: int) -> list[Candidate]:
         terminology = self.kb.terminology
-        if len(named) > 1:
-            rank = {concept: i for i, (_, _, concept, _) in enumerate(ranked)}
-            named = sorted(named, key=lambda r: (r[1], rank.get(r[2], len(rank)), r[2]))
+        named = sorted(named, key=lambda r: (r[1], -len(terminology.name_rows(r[2])), r[2]))
         hits = {concept for _, _, concept, _ in named}
         corrected = bool(named) and named[0][0] <= MOST
         first = make_candidates(terminology, named[:k], tier="spelling" if corrected else "exact")
@@ -97,7 +99,14 @@ class HybridCandidates:
             )
 
         return search_concepts(
-            kb.terminology, kb.names, search, len(texts), k=k, allowed=allowed, support=SUPPORT
+            kb.terminology,
+            kb.names,
+            search,
+            len(texts),
+            k=k,
+            allowed=allowed,
+            support=SUPPORT,
+            least=N_NAMES,
         )
 
     def _weights(self, texts: list[str]) -> np.ndarray:

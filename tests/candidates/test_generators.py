@@ -6,8 +6,11 @@ import pytest
 from spacy_termlink.candidates import make_generator
 from spacy_termlink.candidates.forms import generate_forms
 from spacy_termlink.candidates.hybrid import MOST, merge_rows
+from spacy_termlink.encoders import load_encoder
 from spacy_termlink.errors import TermlinkError
-from spacy_termlink.kb import TermKB
+from spacy_termlink.kb import TermKB, build_kb
+from spacy_termlink.terminology import Concept, Name
+from spacy_termlink.terminology.builder import build_terminology
 from spacy_termlink.types import NAME_KINDS, Candidate
 
 GENERATORS = ("exact", "dense", "ngram", "hybrid")
@@ -114,6 +117,25 @@ def test_hybrid_keeps_exact_hits_first_and_others_below(kb):
     assert set(ids(found)[:2]) == {"T:0007", "T:0008"}
     assert [c.tier for c in found[:3]] == ["exact", "exact", "hybrid"]
     assert all(c.score <= MOST for c in found[2:])
+
+
+def test_hybrid_names_several_concepts_by_kind_then_the_one_with_more_names(tmp_path, tiny_encoder):
+    concepts = [
+        Concept("A", "Autism", [Name("ASD", "abbreviation")]),
+        Concept("B", "Atrial septal defect", [Name("ASD", "abbreviation"), Name("Hole", "exact")]),
+        Concept("C", "Anterior segment", [Name("ASD", "exact")]),
+    ]
+    build_terminology(concepts, tmp_path / "terminology")
+    encoder = load_encoder(tiny_encoder, dtype="float32")
+    kb = build_kb(tmp_path / "terminology", encoder, tmp_path / "kb", progress=False)
+    assert ids(make_generator("hybrid", kb).generate(["ASD"], k=3)[0]) == ["C", "B", "A"]
+
+
+def test_hybrid_scores_do_not_depend_on_k(kb):
+    hybrid = make_generator("hybrid", kb)
+    for mention in ("seizure of the heart", "stature", "decreased regurgitation"):
+        one, many = (hybrid.generate([mention], k=k)[0] for k in (1, 12))
+        assert one == many[:1]
 
 
 def test_hybrid_without_the_exact_tier(kb):
