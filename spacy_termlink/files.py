@@ -8,9 +8,12 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import TermlinkError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 CHUNK_BYTES = 1 << 20
 
@@ -82,6 +85,23 @@ def atomic_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
         if path.exists():
             shutil.rmtree(old, ignore_errors=True)
+
+
+def map_array(path: Path) -> "np.ndarray":
+    """Map a .npy file of a KB; its values are read when they are used.
+
+    RAISES (TermlinkError): TL505 if it is missing or no .npy file.
+    """
+    import numpy as np
+
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, SyntaxError, OSError) as error:
+        # numpy takes what it does not know for a pickle, which says nothing to a reader
+        known = isinstance(error, OSError) and error.strerror
+        raise TermlinkError("TL505", path=path, reason=known or "it is no .npy file") from error
+    # an ndarray view of the map: np.memmap's own indexing is several times slower
+    return array.view(np.ndarray)
 
 
 def write_json(path: Path, data: Any) -> None:

@@ -91,6 +91,19 @@ def test_verify_names_a_changed_file(copy, name):
         TermKB.open(copy).verify()
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["ngram/idf.npy", "spelling/keys.npy", "index/name_rows.npy", "index/dense.faiss",
+     "terminology/lookup/kinds.npy", "encoder/tokenizer.json", "encoder/config.json"],
+)  # fmt: skip
+def test_files_replaced_by_others_of_the_same_size_are_named_at_first_use(copy, name):
+    (copy / name).write_bytes(bytes((copy / name).stat().st_size))
+    with pytest.raises(TermlinkError, match=name.removeprefix("terminology/")):
+        kb = TermKB.open(copy)
+        for generator in ("hybrid", "dense"):
+            kb.generator(generator).generate(["siezure"], k=1)
+
+
 def test_another_encoder_of_the_same_size_is_refused(copy):
     path = copy / "encoder" / "model.safetensors"
     content = bytearray(path.read_bytes())

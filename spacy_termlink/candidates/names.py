@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..files import map_array
 from ..terminology.store import Terminology
 
 
@@ -55,12 +56,11 @@ class UniqueNames:
 
     @classmethod
     def open(cls, folder: Path) -> "UniqueNames":
-        """Map both arrays."""
-        offsets, name_rows = (
-            np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False).view(np.ndarray)
-            for name in ("name_offsets", "name_rows")
-        )
-        return cls(offsets, name_rows)
+        """Map both arrays.
+
+        RAISES (TermlinkError): TL505, naming a file that is damaged.
+        """
+        return cls(map_array(folder / "name_offsets.npy"), map_array(folder / "name_rows.npy"))
 
 
 def unique_names(terminology: Terminology) -> tuple[UniqueNames, list[str]]:

@@ -15,6 +15,8 @@ from typing import Optional
 
 import numpy as np
 
+from ..files import map_array
+
 #: Shorter words have too many neighbours that are other words.
 LEAST_LETTERS = 5
 #: The same for taking a word for a misspelling on its own evidence.
@@ -66,15 +68,11 @@ class SpellingIndex:
 
     @classmethod
     def open(cls, folder: Path) -> "SpellingIndex":
-        """Map the arrays of a saved index."""
-        return cls(
-            {
-                name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False).view(
-                    np.ndarray
-                )
-                for name in ARRAYS
-            }
-        )
+        """Map the arrays of a saved index.
+
+        RAISES (TermlinkError): TL505, naming a file that is damaged.
+        """
+        return cls({name: map_array(folder / f"{name}.npy") for name in ARRAYS})
 
     def suggest(self, word: str) -> Optional[str]:
         """The most frequent word one edit away from a word that no name has.

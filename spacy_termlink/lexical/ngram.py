@@ -12,6 +12,8 @@ from typing import Any, Optional
 import numpy as np
 import scipy.sparse as sp
 
+from ..files import map_array
+
 #: Bits of a Unicode code point: three of them fit in 64 bits.
 POINT_BITS = np.uint64(21)
 _END = 10  # line feed: never in a normal form
@@ -82,15 +84,11 @@ class NgramIndex:
 
     @classmethod
     def open(cls, folder: Path) -> "NgramIndex":
-        """Map the arrays of a saved index."""
-        return cls(
-            {
-                name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False).view(
-                    np.ndarray
-                )
-                for name in ARRAYS
-            }
-        )
+        """Map the arrays of a saved index.
+
+        RAISES (TermlinkError): TL505, naming a file that is damaged.
+        """
+        return cls({name: map_array(folder / f"{name}.npy") for name in ARRAYS})
 
     def search(
         self, mentions: Sequence[str], *, n: int, allowed_rows: Optional[np.ndarray] = None
