@@ -2,6 +2,7 @@
 concepts. Nothing on it is loaded from anywhere: it opens without a network.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import IO, Any
@@ -20,30 +21,33 @@ mark a, mark span.nil { font-weight: normal; font-size: 0.9em; margin-left: 0.4e
 section { border-top: 1px solid #ccc; margin-top: 2rem; }
 """
 _COLOR = "#d6e4f0"
+_ADDRESS = re.compile(r"https?://[^\s<>\"']*[^\s<>\"',;.)]")
 
 
 def render_note(
     note_id: str, text: str, rows: Sequence[dict[str, Any]], linkers: Sequence[Linker]
 ) -> str:
-    """A section of the page. Mentions that overlap are shown in a text of their own below.
+    """A section of the page. Of mentions that overlap the longest is marked, the others are listed
+    below the text.
 
     rows (Sequence[dict[str, Any]]): Annotations of the note, by offsets.
     """
     sources = {linker.kb: linker for linker in linkers}
-    figures: list[str] = []
-    for layer in _layers(rows) or [[]]:
-        if figures:
-            figures.append("<p>The same note, with mentions that overlap those above:</p>\n")
-        ents = [
-            {"start": start, "end": end, "label": _label(mentions, sources)}
-            for (start, end), mentions in layer
-        ]
-        parsed = {"text": text, "ents": ents, "title": None}
-        options = {"template": _TEMPLATE}
-        figures.append(
-            displacy.render(parsed, style="ent", manual=True, jupyter=False, options=options)
+    marked, others = _split_overlapping(rows)
+    ents = [
+        {"start": start, "end": end, "label": _label(mentions, sources)}
+        for (start, end), mentions in marked
+    ]
+    parsed = {"text": text, "ents": ents, "title": None}
+    options = {"template": _TEMPLATE}
+    shown = displacy.render(parsed, style="ent", manual=True, jupyter=False, options=options)
+    if others:
+        items = "".join(
+            f"<li>{_TEMPLATE.format(text=escape(text[start:end]), label=_label(mentions, sources))}</li>\n"
+            for (start, end), mentions in others
         )
-    return f"<section>\n<h2>{escape(note_id)}</h2>\n{''.join(figures)}</section>\n"
+        shown += f"<p>Mentions that overlap those marked:</p>\n<ul>\n{items}</ul>\n"
+    return f"<section>\n<h2>{escape(note_id)}</h2>\n{shown}</section>\n"
 
 
 _TEMPLATE = (
@@ -51,21 +55,29 @@ _TEMPLATE = (
     "{text}{label}</mark>"
 )
 
-Layer = list[tuple[tuple[int, int], list[dict[str, Any]]]]
+#: (start, end) and the rows that have it.
+Place = tuple[tuple[int, int], list[dict[str, Any]]]
 
 
-def _layers(rows: Sequence[dict[str, Any]]) -> list[Layer]:
-    """Mentions, the rows of one place together, in as few layers without overlap as a scan finds."""
+def _split_overlapping(rows: Sequence[dict[str, Any]]) -> tuple[list[Place], list[Place]]:
+    """Mentions without overlap, the longest first chosen, and the rest; each in their order."""
     places: dict[tuple[int, int], list[dict[str, Any]]] = {}
     for row in rows:
         places.setdefault((row["start"], row["end"]), []).append(row)
-    layers: list[Layer] = []
-    for place, mentions in sorted(places.items(), key=lambda item: item[0]):
-        layer = next((la for la in layers if la[-1][0][1] <= place[0]), None)
-        if layer is None:
-            layers.append(layer := [])
-        layer.append((place, mentions))
-    return layers
+    taken: set[int] = set()
+    marked: list[Place] = []
+    others: list[Place] = []
+    for place, mentions in sorted(
+        places.items(), key=lambda item: (item[0][0] - item[0][1], item[0])
+    ):
+        free = taken.isdisjoint(range(*place))
+        taken.update(range(*place))
+        (marked if free else others).append((place, mentions))
+    return sorted(marked, key=_offsets), sorted(others, key=_offsets)
+
+
+def _offsets(place: Place) -> tuple[int, int]:
+    return place[0]
 
 
 def _label(mentions: Sequence[dict[str, Any]], sources: dict[str, Linker]) -> str:
@@ -77,15 +89,22 @@ def _link(row: dict[str, Any], linker: Linker) -> str:
     if concept_id in (None, NIL):
         return f'<span class="nil" title="{escape(linker.kb)}">{NIL}</span>'
     score = "" if row["score"] is None else f"{row['score']:.2f}"
-    about = [linker.kb, row["concept_name"], f"score {score}", row["tier"], row["assertion"]]
+    name, matched = row["concept_name"] or "", row["matched"] or ""
+    other_name = "" if matched.lower() == name.lower() else f"by its name {matched}"
+    about = [linker.kb, name, other_name, f"score {score}", row["tier"], row["assertion"]]
     title = escape(", ".join(part for part in about if part))
-    shown = escape(f"{concept_id} {row['concept_name'] or ''}".strip())
+    shown = escape(f"{concept_id} {name}".strip())
     if row["assertion"] not in (None, "affirmed"):
         shown += f" ({escape(row['assertion'])})"
     url = concept_page(linker.url, concept_id)
     if not url:
         return f'<span class="nil" title="{title}">{shown}</span>'
     return f'<a href="{escape(url)}" title="{title}">{shown}</a>'
+
+
+def _linked(text: str) -> str:
+    """Text with its web addresses as links."""
+    return _ADDRESS.sub(r'<a href="\g<0>">\g<0></a>', escape(text))
 
 
 def write_page(
@@ -102,7 +121,7 @@ def write_page(
     for linker in linkers:
         licence = linker.licence or "licence not stated"
         release = f"release {linker.release}" if linker.release else "release not stated"
-        file.write(f"<p>{escape(linker.kb)}: {escape(release)}. {escape(licence)}</p>\n")
+        file.write(f"<p>{escape(linker.kb)}: {escape(release)}. {_linked(licence)}</p>\n")
     if not assessed:
         file.write(
             "<p>Assertion was not assessed: a marked finding may be negated, uncertain, past, or "

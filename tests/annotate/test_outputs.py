@@ -10,7 +10,7 @@ import spacy
 from spacy.tokens import DocBin
 
 from spacy_termlink.annotate.core import ANNOTATIONS, REJECTS, Annotated, Linker
-from spacy_termlink.annotate.html import render_note
+from spacy_termlink.annotate.html import render_note, write_page
 from spacy_termlink.annotate.notes import Note, Reject
 from spacy_termlink.annotate.outputs import (
     FORMATS,
@@ -201,9 +201,10 @@ def test_html_escapes_everything(page):
 
 
 def test_html_links_to_the_pages_of_the_concepts(page):
-    [link, *_] = Page(page()).links
-    assert link["href"].startswith("https://hpo.example/term/HP") and "0001945" in link["href"]
-    assert "Fever" in link["title"] and "0.30" in link["title"]
+    links = Page(page()).links
+    assert all(link["href"].startswith("https://hpo.example/term/HP") for link in links)
+    assert "0001945" in links[0]["href"] and "0.30" in links[0]["title"]
+    assert any(link["title"].startswith("hpo, Fever, score") for link in links)
 
 
 def test_html_states_release_licence_and_assertion(page, finished):
@@ -229,7 +230,25 @@ def test_html_shows_overlapping_mentions():
     ]
     text = render_note("1", "fever remedy", rows, LINKERS)
     marks = re.findall(r"<mark[^>]*>\s*(.*?)<a", text)
-    assert sorted(marks) == ["fever", "fever remedy", "remedy"]
+    assert marks == ["fever remedy", "fever", "remedy"]
+    assert text.count("fever remedy") == 1, "the note is there once"
+
+
+def test_html_says_by_which_name_it_was_found():
+    rows = [row(matched="Pyrexia"), row(start=6, end=11, matched="Fever")]
+    titles = [link["title"] for link in Page(render_note("1", "fever fever", rows, LINKERS)).links]
+    assert ["by its name Pyrexia" in title for title in titles] == [True, False]
+
+
+def test_html_links_the_address_of_a_licence(tmp_path):
+    linkers = [LINKERS[0]._replace(licence="free, https://hpo.example/a?b&c, <as is>")]
+    with (tmp_path / "page.html").open("w+", encoding="utf8") as file:
+        write_page(file, [], linkers, assessed=True)
+        file.seek(0)
+        text = file.read()
+    [link] = [x for x in Page(text).links if "/a?" in x["href"]]
+    assert link["href"] == "https://hpo.example/a?b&c"
+    assert "&lt;as is&gt;" in text
 
 
 def test_html_marks_negation():
