@@ -12,8 +12,9 @@ from .ranking import Ranked
 
 #: Score of a name with misspelled words where the other words confirm it.
 CONFIRMED = 0.9
-#: Score of one where nothing does, or where the words may be others: proposed, not to be linked.
-DOUBTFUL = 0.6
+#: Share of the KB's threshold that is the score of one where nothing does, or where the words may
+#: be others: proposed, but not linked.
+DOUBTFUL = 0.9
 #: A word that confirms has a stem of so many letters.
 LEAST_LETTERS = 3
 
@@ -26,7 +27,7 @@ def spelled_concepts(
     A wrong code with a good score is worse than none, and a word one letter away from a word of the
     names may be another word. So the score is CONFIRMED only where each corrected word can only be
     a slip (`SpellingIndex.is_slip`) and another word of the mention is one of the names'. Where only
-    one of the two holds, the score is DOUBTFUL; where neither does, nothing is found.
+    one of the two holds, it lies below the KB's threshold; where neither does, nothing is found.
     """
     words = normalize(mention).split(" ")
     corrected = [kb.spelling.suggest(word) or word for word in words]
@@ -38,7 +39,7 @@ def spelled_concepts(
     slips = all(kb.spelling.is_slip(a, b) for a, b in changed)
     if not (confirmed or slips):
         return []
-    score = CONFIRMED if confirmed and slips else DOUBTFUL
+    score = CONFIRMED if confirmed and slips else DOUBTFUL * kb.meta["threshold"]
     return [(score, *hit[1:]) for hit in exact_concepts(kb, " ".join(corrected), allowed)]
 
 
