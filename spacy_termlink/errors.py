@@ -80,6 +80,7 @@ MESSAGES = {
     "TL812": "A worker process died (out of memory?). What is done is kept: run again with --resume, with fewer processes.",
     "TL813": "{path} is not a Parquet file with text: {reason}.",
     "TL814": "{path} is named twice among input, output and reject file: one would overwrite the other.",
+    "TL815": "{path} has two fields '{field}'. Rename one of them, or name another with {option}.",
     # text and lexical
     "TL201": "{path} is not a dictionary of names: {reason}. Build the KB again.",
     # mining

@@ -213,3 +213,19 @@ def test_every_index_type_in_a_kb(tiny_terminology, encoder, tmp_path, index):
     found = kb.generator("hybrid").generate(["seizures", "heart attacks"], k=3)
     assert [candidates[0].concept_id for candidates in found] == ["T:0003", "T:0007"]
     assert np.isfinite([c.score for candidates in found for c in candidates]).all()
+
+
+def test_only_a_kb_is_replaced_by_a_kb(copy, tiny_terminology, encoder, tmp_path):
+    terminology = shutil.copytree(tiny_terminology, tmp_path / "terminology")
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "a.txt").write_text("fever")
+    for out in (terminology, notes, notes / "a.txt", copy / "terminology"):
+        with pytest.raises(TermlinkError, match="TL002.*no KB"):
+            build_kb(terminology, encoder, out, progress=False)
+    assert (notes / "a.txt").read_text() == "fever"
+    (copy / "meta.json").write_text("{")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    for out in (copy, empty):
+        assert build_kb(terminology, encoder, out, progress=False).path == out

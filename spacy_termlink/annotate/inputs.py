@@ -4,6 +4,7 @@ import csv
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Optional, Union
 
@@ -65,7 +66,7 @@ class NoteSource:
     def read(self) -> Iterator[Item]:
         """Every note in order, and a reject in the place of each that is none.
 
-        RAISES (TermlinkError): TL802 if a field is missing from the first row, TL803 if there is no
+        RAISES (TermlinkError): TL802 or TL815 if a field is missing or there twice, TL803 if there is no
             note at all.
         """
         n_items = 0
@@ -84,7 +85,7 @@ class NoteSource:
             with path.open("rb") as file:
                 yield from _json_rows(file)
         elif self.kind == "csv":
-            yield from _csv_rows(path)
+            yield from _csv_rows(path, self._choose)
         else:
             yield from _parquet_rows(path, self._choose)
 
@@ -99,7 +100,7 @@ class NoteSource:
             yield check_note(line, row.get(id_field), row.get(text_field))
 
     def _choose(self, found: Sequence[str]) -> tuple[str, str]:
-        """Text and id field among those of the first row."""
+        """Text and id field among the names of the columns, or of the first row."""
         chosen = []
         for asked, usual, option in (
             (self.text_field, TEXT_FIELDS, "--text-field"),
@@ -107,6 +108,8 @@ class NoteSource:
         ):
             wanted = (asked,) if asked else usual
             field = next((name for name in wanted if name in found), None)
+            if found.count(field or "") > 1:
+                raise TermlinkError("TL815", path=self.path, field=field, option=option)
             if field is None:
                 names = " or ".join(f"'{name}'" for name in wanted)
                 shown = ", ".join(f"'{name}'" for name in found[:20]) or "none"
@@ -152,11 +155,12 @@ def _json_rows(lines: Iterable[bytes]) -> Iterator[Row]:
             yield number, row if good else Reject(number, None, "not_an_object")
 
 
-def _csv_rows(path: Path) -> Iterator[Row]:
+def _csv_rows(path: Path, choose: Any) -> Iterator[Row]:
     csv.field_size_limit(sys.maxsize)  # the default refuses a field of 128 KB, a long note
     # surrogateescape: one note that is not UTF-8 must not end the reading of the others
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        reader = csv.reader(file)
+        # strict: a quote that is never closed would take all that follows into one note
+        reader = csv.reader(file, strict=True)
         header: Optional[list[str]] = None
         while True:
             number = reader.line_num + 1
@@ -169,6 +173,7 @@ def _csv_rows(path: Path) -> Iterator[Row]:
                 return
             if header is None:
                 header = cells
+                choose(header)
             elif cells:
                 yield number, _csv_row(number, header, cells)
 
@@ -182,21 +187,38 @@ def _csv_row(number: int, header: list[str], cells: list[str]) -> Union[dict[str
 
 
 def _open_parquet(path: Path) -> Any:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
+    with _named_parquet(path):
         return pq.ParquetFile(path)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise TermlinkError("TL813", path=path, reason=str(error).split("\n")[0]) from None
+
+
+@contextmanager
+def _named_parquet(path: Path) -> Iterator[None]:
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).split("\n")[0].rstrip(".")
+        raise TermlinkError("TL813", path=path, reason=reason) from None
+
+
+def _batches(file: Any, path: Path, fields: list[str]) -> Iterator[Any]:
+    with _named_parquet(path):
+        yield from file.iter_batches(batch_size=256, columns=fields)
 
 
 def _parquet_rows(path: Path, choose: Any) -> Iterator[Row]:
     file = _open_parquet(path)
     fields = list(dict.fromkeys(choose(file.schema_arrow.names)))
     number = 0
-    for batch in file.iter_batches(batch_size=256, columns=fields):
-        columns = [column.to_pylist() for column in batch.columns]
-        for values in zip(*columns, strict=True):
+    for batch in _batches(file, path, fields):
+        for row in range(batch.num_rows):
             number += 1
-            yield number, dict(zip(batch.schema.names, values, strict=True))
+            try:
+                values = [column[row].as_py() for column in batch.columns]
+            except UnicodeDecodeError:  # Arrow does not check the strings that it reads
+                yield number, Reject(number, None, "not_utf8")
+            else:
+                yield number, dict(zip(batch.schema.names, values, strict=True))

@@ -1,6 +1,7 @@
 """The dense index: Faiss over the vectors of the unique names, inner product of unit-norm rows."""
 
 import importlib
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,8 @@ POINTS_PER_CENTROID = 39
 #: Fewer queries are searched by one thread: starting and awaiting the others takes longer.
 FEW_QUERIES = 64
 HNSW_LINKS = 32
+#: What Faiss does not refuse, but dies of: parts of no size, a graph with less than two links a node.
+_ZERO, _ONE_LINK = re.compile(r"(?<![0-9.])0+(?![0-9.])"), re.compile(r"HNSW1(?![0-9])")
 EF_CONSTRUCTION = 80
 EF_SEARCH = 96
 #: An approximate index walks past most of what a narrow mask allows; below this many allowed rows
@@ -63,6 +66,8 @@ def build_index(vectors: np.ndarray, spec: str) -> "DenseIndex":
 
     n, width = vectors.shape
     factory = factory_string(spec, n, width)
+    if _ZERO.search(factory) or _ONE_LINK.search(factory):
+        raise TermlinkError("TL502", spec=spec, reason="a number in it is too small")
     try:
         index: Any = faiss.index_factory(width, factory, faiss.METRIC_INNER_PRODUCT)
         is_graph = hasattr(index, "hnsw")

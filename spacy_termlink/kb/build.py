@@ -10,6 +10,7 @@ from ..candidates.dictionary import build_dictionary
 from ..candidates.faiss_index import build_index
 from ..candidates.fit import fit_hybrid
 from ..candidates.names import unique_names
+from ..errors import TermlinkError
 from ..files import atomic_folder, sha256_file, write_json
 from ..lexical.misspelling import SpellingIndex
 from ..lexical.ngram import NgramIndex
@@ -39,9 +40,11 @@ def build_kb(
     without_names (str, Path): Names to leave out, as {"concept_id", "text"} lines.
     progress (bool): Show a progress bar where stderr is a terminal.
     RETURNS (TermKB): The KB, opened.
-    RAISES (TermlinkError): TL1.. for the terminology, TL502 for the index spec, TL507 for the lists.
+    RAISES (TermlinkError): TL002 something else is at `out`, TL1.. for the terminology, TL502 for the
+        index spec, TL507 for the lists.
     """
     terminology, out = Terminology.open(terminology_path), Path(out)
+    _check_replaceable(out)
     with atomic_folder(out) as folder:
         changes = copy_with_names(
             terminology,
@@ -85,6 +88,19 @@ def build_kb(
         }
         write_json(folder / "meta.json", meta)
     return TermKB.open(out)
+
+
+def _check_replaceable(path: Path) -> None:
+    """Refuse to put a KB in the place of what is none: -o may name the terminology, or notes."""
+    if path.is_dir() and (_is_kb(path) or not any(path.iterdir())):
+        return
+    if path.exists():
+        raise TermlinkError("TL002", path=path, kind="KB")
+
+
+def _is_kb(path: Path) -> bool:
+    # told by its folders, so that a damaged KB can be built again
+    return all((path / part).is_dir() for part in ("terminology", "encoder", "index"))
 
 
 def _encode(encoder: Any, texts: list[str], progress: bool) -> np.ndarray:

@@ -1,6 +1,7 @@
 import io
 import json
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -191,3 +192,37 @@ def test_counts(tmp_path):
     assert NoteSource(str(tmp_path / "n.csv")).count() == 2
     (tmp_path / "1.txt").write_text("x")
     assert NoteSource(str(tmp_path)).count() == 1
+
+
+def test_a_parquet_text_that_is_not_utf8_is_rejected_alone(tmp_path):
+    offsets = pa.py_buffer(np.array([0, 2, 7], dtype=np.int32).tobytes())
+    texts = pa.StringArray.from_buffers(2, offsets, pa.py_buffer(b"\xff\xfefever"))
+    pq.write_table(pa.table({"id": ["a", "b"], "text": texts}), tmp_path / "n.parquet")
+    items = read(tmp_path / "n.parquet")
+    assert codes_of(items) == [(1, None, "not_utf8")]
+    assert notes_of(items) == [("b", "fever")]
+
+
+def test_a_parquet_file_with_a_damaged_page_is_named(tmp_path):
+    pq.write_table(pa.table({"id": ["a"], "text": ["fever"]}), tmp_path / "n.parquet")
+    content = bytearray((tmp_path / "n.parquet").read_bytes())
+    content[4:30] = bytes(26)
+    (tmp_path / "n.parquet").write_bytes(content)
+    with pytest.raises(TermlinkError, match=r"TL813.*n\.parquet"):
+        read(tmp_path / "n.parquet")
+
+
+def test_a_csv_quote_that_is_never_closed_takes_no_other_note_along(tmp_path):
+    (tmp_path / "n.csv").write_text('id,text\na,fever\nb,"cough\nc,pain\n')
+    items = read(tmp_path / "n.csv")
+    assert notes_of(items) == [("a", "fever")]
+    assert codes_of(items) == [(3, None, "broken_row")]
+
+
+def test_two_fields_of_one_name(tmp_path):
+    (tmp_path / "n.csv").write_text("id,text,text\na,fever,x\n")
+    table = pa.Table.from_arrays([pa.array(["a"])] * 3, names=["id", "text", "text"])
+    pq.write_table(table, tmp_path / "n.parquet")
+    for name in ("n.csv", "n.parquet"):
+        with pytest.raises(TermlinkError, match="TL815.*'text'.*--text-field"):
+            read(tmp_path / name)

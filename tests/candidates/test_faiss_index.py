@@ -112,6 +112,12 @@ def test_unusable_spec_is_one_clear_error(vectors, spec):
         build_index(vectors[:100], spec)
 
 
+@pytest.mark.parametrize("spec", ["HNSW0", "HNSW1,Flat", "HNSW1_SQ8", "PQ4x0", "IVF0,Flat"])
+def test_specs_that_faiss_dies_of_are_refused(spec):
+    with pytest.raises(TermlinkError, match="TL502.*too small"):
+        build_index(np.eye(16, dtype=np.float32), spec)
+
+
 def test_torn_file_is_named(vectors, tmp_path):
     build_index(vectors, "Flat").save(tmp_path)
     whole = (tmp_path / FILE).read_bytes()
