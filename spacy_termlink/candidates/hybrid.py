@@ -11,7 +11,7 @@ from ..types import Candidate, KnowledgeBase
 from .base import make_candidates, search_concepts, unique
 from .exact import exact_concepts
 from .ranking import Ranked
-from .spelled import misspelled_share, spelled_concepts
+from .spelled import DOUBTFUL, is_lookalike, misspelled_share, spelled_concepts
 
 #: Weight of a concept's next names (`ranking.rank_concepts`).
 SUPPORT = 0.2
@@ -54,7 +54,7 @@ class HybridCandidates:
         searched, text_places = unique(texts)
         similar = self._similar(searched, k, allowed)
         lists = [
-            self._join(found, similar[place], k)
+            self._join(found, self._doubted(searched[place], similar[place]), k)
             for found, place in zip(hits, text_places, strict=True)
         ]
         return [list(lists[place]) for place in places]
@@ -65,6 +65,16 @@ class HybridCandidates:
         return exact_concepts(self.kb, mention, allowed) or spelled_concepts(
             self.kb, mention, allowed
         )
+
+    def _doubted(self, text: str, ranked: list[Ranked]) -> list[Ranked]:
+        """Where the first name is a lookalike, all scores are put under the threshold."""
+        doubtful = DOUBTFUL * self.kb.meta["threshold"]
+        if not ranked or ranked[0][0] <= doubtful:
+            return ranked
+        if not is_lookalike(self.kb, text, self.kb.terminology.name_normalized(ranked[0][3])):
+            return ranked
+        share = doubtful / ranked[0][0]
+        return [(share * score, *rest) for score, *rest in ranked]
 
     def _join(self, named: list[Ranked], ranked: list[Ranked], k: int) -> list[Candidate]:
         terminology = self.kb.terminology

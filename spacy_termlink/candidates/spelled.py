@@ -4,6 +4,7 @@ from typing import Optional
 
 import numpy as np
 
+from ..lexical.misspelling import one_edit
 from ..lexical.stems import stem
 from ..text import normalize
 from ..types import KnowledgeBase
@@ -13,7 +14,7 @@ from .ranking import Ranked
 #: Score of a name with misspelled words where the other words confirm it.
 CONFIRMED = 0.9
 #: Share of the KB's threshold that is the score of one where nothing does, or where the words may
-#: be others: proposed, but not linked.
+#: be others, and of a lookalike: proposed, but not linked.
 DOUBTFUL = 0.9
 #: A word that confirms has a stem of so many letters.
 LEAST_LETTERS = 3
@@ -41,6 +42,25 @@ def spelled_concepts(
         return []
     score = CONFIRMED if confirmed and slips else DOUBTFUL * kb.meta["threshold"]
     return [(score, *hit[1:]) for hit in exact_concepts(kb, " ".join(corrected), allowed)]
+
+
+def is_lookalike(kb: KnowledgeBase, text: str, name: str) -> bool:
+    """Whether a name is a mention but for one letter that makes another word of it: microcephaly and
+    macrocephaly, type 1 and type 2. Encoders and n-grams find them near.
+
+    The mention's word is a number or one of the names', or stands alone and may be no slip.
+
+    text, name (str): Normal forms.
+    """
+    words, others = text.split(" "), name.split(" ")
+    different = [(a, b) for a, b in zip(words, others, strict=False) if a != b]
+    if len(words) != len(others) or len(different) != 1:
+        return False
+    [(word, other)] = different
+    if not one_edit(word, other) or stem(word) == stem(other) or kb.spelling.is_slip(word, other):
+        return False
+    is_word = not word.isalpha() or not kb.dictionary.unknown_words(word)[0]
+    return is_word or len(words) == 1
 
 
 def misspelled_share(kb: KnowledgeBase, text: str) -> float:

@@ -3,7 +3,12 @@
 import pytest
 
 from spacy_termlink.candidates import make_generator
-from spacy_termlink.candidates.spelled import CONFIRMED, misspelled_share, spelled_concepts
+from spacy_termlink.candidates.spelled import (
+    CONFIRMED,
+    is_lookalike,
+    misspelled_share,
+    spelled_concepts,
+)
 from spacy_termlink.encoders import load_encoder
 from spacy_termlink.kb import TermKB, build_kb
 from spacy_termlink.terminology import Concept, Name
@@ -73,6 +78,43 @@ def test_in_the_hybrid_they_stand_first_and_nothing_has_a_better_score(kb):
 def test_allowed_holds_for_corrections(kb):
     allowed = kb.terminology.obsolete.copy()
     assert spelled_concepts(kb, "hearing impairmant", allowed) == []
+
+
+@pytest.mark.parametrize(
+    "text, name, expected",
+    [
+        ("hearing pain", "earing pain", True),  # both are words
+        ("diabetes type 2", "diabetes type 1", True),
+        ("dysphasia", "dysphagia", True),
+        ("impairmant", "impairment", False),
+        ("hnad pain", "hand pain", False),  # no word of the names: misspelled
+        ("pains in hand", "pain in hand", False),
+        ("hand pain", "hand pain", False),
+        ("hand pain", "hand", False),
+        ("hearing of hand", "urethral of pain", False),
+    ],
+)
+def test_lookalikes(kb, text, name, expected):
+    assert is_lookalike(kb, text, name) is expected
+
+
+def test_a_lookalike_is_not_linked(tmp_path, tiny_encoder):
+    concepts = [Concept("1", "Macrocephaly"), Concept("2", "Microcephaly of old"),
+                Concept("3", "Ehlers-Danlos syndrome type 1"), Concept("4", "Syndrome type 2"),
+                Concept("5", "Short stature")]  # fmt: skip
+    build_terminology(concepts, tmp_path / "terminology")
+    encoder = load_encoder(tiny_encoder, dtype="float32")
+    kb = build_kb(tmp_path / "terminology", encoder, tmp_path / "kb", progress=False)
+    mentions = ["microcephaly", "Ehlers-Danlos syndrome type 2", "short statured"]
+    alike, numbered, plain = make_generator("hybrid", kb).generate(mentions, k=3)
+    assert alike[0].concept_id == "1"
+    assert numbered[0].concept_id == "3"
+    assert alike[0].score < kb.threshold
+    assert numbered[0].score < kb.threshold
+    assert plain[0].concept_id == "5"
+    assert plain[0].score > kb.threshold
+    for found in (alike, numbered):
+        assert [c.score for c in found] == sorted((c.score for c in found), reverse=True)
 
 
 @pytest.mark.parametrize(
