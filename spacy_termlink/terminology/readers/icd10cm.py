@@ -15,6 +15,13 @@ _EXCEPTION = re.compile(
     r"7th characters? (.+?) do(?:es)? not apply to codes in category (\S+) with (.+)"
 )
 _RANGE = re.compile(r"\s*\([A-Z]\w\w(-[A-Z]\w\w)?\)$")
+#: "()" hold words that may be there or not, "[]" other wordings.
+_BRACKETS = re.compile(r"\s*\([^()]*\)|\s*\[[^][]*\]")
+#: External causes and poisonings: their terms are whole under their heading only ("Cocaine (topical)").
+_UNDER_HEADING = re.compile(r"[V-Y]|T(?:3[6-9]|[45]|6[0-5])")
+#: A plain name of so few letters is a word of everyday, as the "Fit" of "Fit NOS".
+_LEAST_PLAIN = 3
+_UNSPECIFIED = re.compile(r",? (?:NOS|unspecified)$")
 
 
 class Extensions:
@@ -49,7 +56,11 @@ def read_icd10cm(path: Path) -> Iterator[Concept]:
     Ids: a chapter's number ("1"), a section's range ("A00-A09"; "B99-B99" where the range is one
     category, whose own id is "B99"), a code with its dot ("E11.9", "S06.0X0A"). Names: the
     description (preferred), inclusion terms (exact), includes notes (narrow); `source` of a name says
-    which. Excludes, code first, use additional code and code also are instructions, never names.
+    which. By the conventions of the classification a name is also given without the words in
+    brackets, which may be there or not, and without "NOS" or "unspecified" at its end: exact, or
+    narrow where the name was. (As printed, no text has "Acute kidney injury (nontraumatic)" or
+    "Hypothyroidism, unspecified".) Excludes, code first, use additional code and code also are
+    instructions, never names.
     Semantic types: chapter, section, category or subcategory, and billable where no code extends it.
 
     path (Path): The file.
@@ -123,7 +134,26 @@ def _names(node: Element) -> list[Name]:
         for note in node.iterfind("sevenChrDef/note")
         if not _is_wording(note)
     ]
-    return [name for name in names if name.text]
+    names = [name for name in names if name.text]
+    if node.tag != "diag" or _UNDER_HEADING.match(_code(node)):
+        return names
+    return [*names, *_plain_names(node, names)]
+
+
+def _plain_names(node: Element, names: list[Name]) -> Iterator[Name]:
+    description = Name(_description(node), "exact", source="desc")
+    seen = {name.text.lower() for name in (description, *names)}
+    for name in (description, *names):
+        text = _plain(name.text)
+        if text.lower() not in seen:
+            seen.add(text.lower())
+            yield Name(text, name.kind, source=name.source)
+
+
+def _plain(text: str) -> str:
+    """A name without what may be left out; as it is where little would be left of it."""
+    plain = _UNSPECIFIED.sub("", _BRACKETS.sub("", text)).strip(" ,;")
+    return plain if len(plain) > _LEAST_PLAIN else text
 
 
 def _notes(element: Element) -> Iterator[str]:

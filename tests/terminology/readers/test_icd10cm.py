@@ -120,6 +120,56 @@ def test_names_are_inclusion_terms_and_includes_never_instructions(concepts):
     }
 
 
+PLAIN = """<ICD10CM.tabular><chapter><name>1</name><desc>All (A00-Z99)</desc>
+<diag><name>{code}</name><desc>{description}</desc>
+<includes><note>wave of fits (any kind)</note></includes>
+<inclusionTerm><note>{term}</note></inclusionTerm></diag></chapter></ICD10CM.tabular>"""
+
+
+def plain_names(tmp_path, term, *, code="N17.9", description="Failure"):
+    path = tmp_path / "tabular.xml"
+    path.write_text(PLAIN.format(code=code, description=description, term=term))
+    _, concept = read_icd10cm(path)
+    assert concept.name == description, "the description stays as it is"
+    assert [name.text for name in concept.names[:2]] == [term, "wave of fits (any kind)"]
+    return [(name.text, name.kind, name.source) for name in concept.names[2:]]
+
+
+@pytest.mark.parametrize(
+    "term, plain",
+    [("Acute kidney injury (nontraumatic)", "Acute kidney injury"),
+     ("Seizure(s) (convulsive) NOS", "Seizure"),
+     ("Insomnia, unspecified", "Insomnia"),
+     ("Vascular dementia, NOS", "Vascular dementia"),
+     ("Encephalopathy [HIE] of newborn", "Encephalopathy of newborn")],
+)  # fmt: skip
+def test_words_that_may_be_there_or_not_are_left_out(tmp_path, term, plain):
+    assert plain_names(tmp_path, term) == [
+        (plain, "exact", "inclusionTerm"), ("wave of fits", "narrow", "includes")
+    ]  # fmt: skip
+
+
+def test_the_plain_description_is_an_exact_name(tmp_path):
+    names = plain_names(tmp_path, "Renal", description="Kidney failure, unspecified")
+    assert names[0] == ("Kidney failure", "exact", "desc")
+    assert len(plain_names(tmp_path, "failure (any)")) == 1, "the description says so already"
+
+
+@pytest.mark.parametrize("term", ["Fit NOS", "(Any)", "Unspecified injury", "NOSology"])
+def test_names_that_have_no_plain_form(tmp_path, term):
+    assert plain_names(tmp_path, term) == [("wave of fits", "narrow", "includes")]
+
+
+@pytest.mark.parametrize("code", ["T41.3", "T65.9", "X37.9", "Y93.9"])
+def test_terms_of_external_causes_need_their_heading(tmp_path, code):
+    assert plain_names(tmp_path, "Cocaine (topical)", code=code) == []
+
+
+@pytest.mark.parametrize("code", ["T30.0", "T14.8", "T78.4", "Z33.1"])
+def test_other_injuries_have_plain_names(tmp_path, code):
+    assert ("Burn", "exact", "inclusionTerm") in plain_names(tmp_path, "Burn NOS", code=code)
+
+
 def test_release(tmp_path):
     (tmp_path / "x.xml").write_text(XML)
     assert describe_icd10cm(tmp_path / "x.xml") == {"release": "2026"}
