@@ -49,9 +49,10 @@ def convert_command(
         shareable=shareable,
     )
     counts = meta["counts"]
+    named = f"{meta['source']} {meta['release']}".strip()
     living = counts["concepts"] - counts["obsolete"]
     note(
-        f"{out}: {meta['source']} {meta['release']}: {living:,} concepts "
+        f"{out}: {named}: {living:,} concepts "
         f"(and {counts['obsolete']:,} retired), {counts['names']:,} names "
         f"in {time.perf_counter() - start:.1f} s"
     )

@@ -122,7 +122,9 @@ def save(
                 continue
             meta = source.terminology.meta
             if not (meta["shareable"] or allow_restricted):
-                raise TermlinkError("TL702", name=name, kb=meta["source"], licence=meta["licence"])
+                raise TermlinkError(
+                    "TL702", name=name, kb=meta["source"], licence=meta["licence"] or "not stated"
+                )
             copy = link_or_copy if mode == "hardlink" else shutil.copy2
             target = part / str(i) / "terminology"
             shutil.copytree(source.terminology.path, target, copy_function=copy)

@@ -114,7 +114,7 @@ def _follow(pointer: Dict[str, str], name: str) -> TermKB:
 
 def _require_shareable(kb: TermKB, name: str, allow_restricted: bool) -> None:
     if not (kb.shareable or allow_restricted):
-        raise TermlinkError("TL702", name=name, kb=kb.name, licence=kb.licence)
+        raise TermlinkError("TL702", name=name, kb=kb.name, licence=kb.licence or "not stated")
 
 
 def link_or_copy(source: str, target: str) -> None:

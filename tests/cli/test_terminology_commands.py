@@ -37,6 +37,12 @@ def test_fetch_from_a_file_convert_and_info(run, tmp_path):
     assert "sha256" in info.stderr
 
 
+def test_convert_names_a_source_without_release(run, tmp_path):
+    (tmp_path / "drugs.tsv").write_text("concept_id\tname\nD:1\tFurosemide\n")
+    converted = run("convert", tmp_path / "drugs.tsv", "-f", "table", "-o", tmp_path / "t")
+    assert "/t: drugs: 1 concepts" in converted.stderr
+
+
 def test_info_prints_a_line_for_each_fact(run, tiny_terminology):
     lines = run("info", tiny_terminology).stdout.splitlines()
     assert ["licence", "CC0-1.0"] in [line.split() for line in lines]

@@ -54,8 +54,8 @@ CONCEPTS = [
 ]
 
 
-def make_terminology(path, concepts=CONCEPTS, *, shareable=True):
-    meta = {"source": path.name, "release": "1", "licence": "test", "shareable": shareable}
+def make_terminology(path, concepts=CONCEPTS, *, shareable=True, licence="test"):
+    meta = {"source": path.name, "release": "1", "licence": licence, "shareable": shareable}
     build_terminology(concepts, path, meta=meta)
     return path
 
@@ -331,6 +331,12 @@ def test_a_replaced_terminology_is_refused(make_nlp, tmp_path):
     shutil.rmtree(path)
     with pytest.raises(TermlinkError, match="TL001"):
         spacy.load(tmp_path / "saved")
+
+
+def test_a_terminology_without_a_licence_is_not_copied(make_nlp, tmp_path):
+    path = str(make_terminology(tmp_path / "t", shareable=False, licence=""))
+    with pytest.raises(TermlinkError, match=r"TL702.*'t' \(not stated\) forbids"):
+        make_nlp(kb=path).to_disk(tmp_path / "saved")
 
 
 def test_a_restricted_terminology_is_not_copied(make_nlp, tmp_path):
