@@ -114,6 +114,8 @@ MESSAGES = {
     "TL902": "{path} holds no mention with {field} '{value}'. Found there: {found}.",
     "TL903": "None of the documents given is one of the mentions' (their doc_id: {example}). Pass their own docs.jsonl.",
     "TL904": "{path} holds no mention to evaluate after the filters ({filters}).",
+    "TL906": "{path} is an input of this command; it is left as it is. Choose another path for the output.",
+    "TL907": "The text to look for is empty: it has no visible character.",
     "TL905": "Gold and predicted documents differ: {difference}.",
     # encoders
     "TL300": "'{name}' is neither an encoder folder nor a model in the local Hugging Face cache. Get one with 'termlink fetch minilm'.",
@@ -128,4 +130,5 @@ MESSAGES = {
     "TL505": "{path} is damaged: {reason}. Run 'termlink index' again.",
     "TL506": "{path}: the encoder's fingerprint is {found}, the vectors were made with {expected}. Run 'termlink index' again.",
     "TL507": "{path}, line {line}: {reason}.",
+    "TL508": "{path} has no name to look for: all its concepts are retired, or its names were left out.",
 }

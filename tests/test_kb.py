@@ -9,6 +9,8 @@ import pytest
 from spacy_termlink.encoders import load_encoder
 from spacy_termlink.errors import TermlinkError
 from spacy_termlink.kb import TermKB, build_kb, open_kb
+from spacy_termlink.terminology import Concept
+from spacy_termlink.terminology.builder import build_terminology
 
 
 @pytest.fixture
@@ -229,3 +231,21 @@ def test_only_a_kb_is_replaced_by_a_kb(copy, tiny_terminology, encoder, tmp_path
     empty.mkdir()
     for out in (copy, empty):
         assert build_kb(terminology, encoder, out, progress=False).path == out
+
+
+def test_a_terminology_without_names_makes_no_kb(encoder, tmp_path):
+    build_terminology([Concept("1", "a", obsolete=True)], tmp_path / "t")
+    with pytest.raises(TermlinkError, match="TL508"):
+        build_kb(tmp_path / "t", encoder, tmp_path / "kb", progress=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["t"]
+
+
+@pytest.mark.parametrize(
+    "line", [b'{"text": "\xff"}', b"[" * 100_000, b'{"text": "\\ud800"}', b'{"text": "a\\u0000"}']
+)
+@pytest.mark.parametrize("option", ["add_names", "without_names"])
+def test_lists_of_names_that_hold_no_text(tiny_terminology, encoder, tmp_path, line, option):
+    (tmp_path / "names.jsonl").write_bytes(b"\n" + line)
+    names = {option: tmp_path / "names.jsonl"}
+    with pytest.raises(TermlinkError, match="TL507.*line 2"):
+        build_kb(tiny_terminology, encoder, tmp_path / "kb", progress=False, **names)

@@ -95,6 +95,17 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         print("  ".join([first.ljust(widths[0]), *aligned]).rstrip())
 
 
+def keep_inputs(inputs: Iterable[Optional[Path]], outputs: Iterable[Optional[Path]]) -> None:
+    """Refuse an output that would overwrite an input.
+
+    RAISES (TermlinkError): TL906, naming it.
+    """
+    given = {path.resolve() for path in inputs if path is not None}
+    for path in outputs:
+        if path is not None and path.resolve() in given:
+            raise TermlinkError("TL906", path=path)
+
+
 def save_json(path: Optional[Path], data: Any) -> None:
     """Write figures where `--json` says: nowhere (None), stdout ("-") or a file."""
     if path is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
 
-from ._common import note, print_table, save_json
+from ._common import keep_inputs, note, print_table, save_json
 
 if TYPE_CHECKING:
     from ..evaluation.ranking import Ranking
@@ -47,6 +47,7 @@ def evaluate_command(
     from ..evaluation.ranking import rank_mentions
     from ..kb import open_kb
 
+    keep_inputs((mentions, docs), (details, json))
     names = list(dict.fromkeys(candidates or ["hybrid"]))
     rows = read_mentions(mentions, split=split, label=label, cardinality=cardinality, noid=noid)
     documents = read_docs(docs) if docs else None

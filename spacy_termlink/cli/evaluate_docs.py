@@ -5,7 +5,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from ._common import note, print_table, save_json
+from ._common import keep_inputs, note, print_table, save_json
 
 #: Key of the figures -> what the table calls them.
 ROWS = {
@@ -33,6 +33,7 @@ def evaluate_docs_command(
     from ..evaluation.mentions import read_docs
     from ..evaluation.pipelines import find_scored_linker, link_gold_mentions, predict_documents
 
+    keep_inputs((docs,), (json,))
     gold = read_docs(docs, split=split)
     nlp = load_pipeline([pipeline])
     linker = find_scored_linker(nlp, pipeline)

@@ -18,9 +18,12 @@ def search_command(
     """Show the concepts that a text may name, best first."""
     import srsly
 
+    from ..errors import TermlinkError
     from ..kb import open_kb
     from ._common import note, print_table
 
+    if not any(char.isprintable() and not char.isspace() for char in text):
+        raise TermlinkError("TL907")
     found = open_kb(kb).generator(candidates).generate([text], k=k)[0]
     if as_json:
         print(srsly.json_dumps([candidate.to_json() for candidate in found], indent=2))

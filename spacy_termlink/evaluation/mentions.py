@@ -158,8 +158,10 @@ def _read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 continue
             try:
                 row = json.loads(raw)
-            except ValueError as error:
-                reason = getattr(error, "msg", "not UTF-8")
+            except (ValueError, RecursionError) as error:
+                # never the text itself: it may be a patient's
+                kind = "not UTF-8" if isinstance(error, UnicodeDecodeError) else "beyond its limits"
+                reason = getattr(error, "msg", kind)
                 raise _bad(path, line, f"not JSON ({reason})") from None
             if not isinstance(row, dict):
                 raise _bad(path, line, "not a JSON object")
@@ -244,6 +246,8 @@ def _ids(
         raise _bad(path, line, f"'{name}' is missing")
     if not isinstance(value, list) or not all(isinstance(i, str) and i for i in value):
         raise _bad(path, line, f"'{name}' must be a list of concept ids")
+    for concept_id in value:
+        _text(path, line, {name: concept_id}, name)
     return tuple(dict.fromkeys(value))
 
 

@@ -41,7 +41,7 @@ def build_kb(
     progress (bool): Show a progress bar where stderr is a terminal.
     RETURNS (TermKB): The KB, opened.
     RAISES (TermlinkError): TL002 something else is at `out`, TL1.. for the terminology, TL502 for the
-        index spec, TL507 for the lists.
+        index spec, TL507 for the lists, TL508 without names.
     """
     terminology, out = Terminology.open(terminology_path), Path(out)
     _check_replaceable(out)
@@ -54,6 +54,8 @@ def build_kb(
         )
         terminology = Terminology.open(folder / "terminology")
         names, texts = unique_names(terminology)
+        if not texts:
+            raise TermlinkError("TL508", path=terminology_path)
         vectors = _encode(encoder, texts, progress)
         dense, ngram = build_index(vectors, index), NgramIndex.build(texts)
         (folder / "index").mkdir()

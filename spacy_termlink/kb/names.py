@@ -1,11 +1,11 @@
 """Names added to and left out of a KB's copy of a terminology."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Optional
 
 import pyarrow as pa
-import srsly
 
 from ..errors import TermlinkError
 from ..files import require_file
@@ -91,18 +91,27 @@ def read_heldout(path: Path, terminology: Terminology) -> Iterator[tuple[str, st
 
 
 def _read(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    with require_file(path).open(encoding="utf8", errors="surrogateescape") as file:
-        for line, text in enumerate(file, 1):
-            if not text.strip():
+    with require_file(path).open("rb") as file:
+        for line, raw in enumerate(file, 1):
+            if not raw.strip():
                 continue
             try:
-                record = srsly.json_loads(text)
-            except ValueError as error:
-                reason = f"not JSON ({error})"
-                raise TermlinkError("TL507", path=path, line=line, reason=reason) from error
+                record = json.loads(raw)
+            except (ValueError, RecursionError) as error:
+                # of a text that is not UTF-8, nothing is quoted
+                reason = "not UTF-8" if isinstance(error, UnicodeDecodeError) else f"{error}"
+                reason = f"not JSON ({reason})"
+                raise TermlinkError("TL507", path=path, line=line, reason=reason) from None
             if not isinstance(record, dict):
                 raise TermlinkError("TL507", path=path, line=line, reason="not a JSON object")
+            if any(map(_no_text, record.values())):
+                reason = "half of a surrogate pair or a NUL, which is no text"
+                raise TermlinkError("TL507", path=path, line=line, reason=reason)
             yield line, record
+
+
+def _no_text(value: Any) -> bool:
+    return isinstance(value, str) and any(c == "\0" or "\ud800" <= c <= "\udfff" for c in value)
 
 
 def _normalized(names: pa.Table) -> pa.Table:
@@ -114,4 +123,5 @@ def _sorted(names: pa.Table) -> pa.Table:
     """By concept, then kind, else in the order given, as a terminology is kept."""
     rank = {kind: i for i, kind in enumerate(NAME_KINDS)}
     ids, kinds = names["concept_id"].to_pylist(), names["kind"].to_pylist()
-    return names.take(sorted(range(len(names)), key=lambda i: (ids[i], rank[kinds[i]])))
+    order = sorted(range(len(names)), key=lambda i: (ids[i], rank[kinds[i]]))
+    return names.take(pa.array(order, type=pa.int64()))

@@ -14,7 +14,7 @@ from .. import __version__
 from ..errors import TermlinkError
 from ..files import atomic_folder, sha256_file, write_json
 from ..text import normalize
-from ..types import NAME_KINDS
+from ..types import NAME_KINDS, NIL
 from .concept import Concept, Name
 from .graph import Graph, check_acyclic
 
@@ -67,7 +67,9 @@ def build_terminology(
     """
     path = Path(path)
     _check_replaceable(path)
-    tables = _tables(concepts, path)
+    # errors in what is read name the source, not the folder to write
+    inputs = [entry["file"] for entry in (meta or {}).get("inputs", ())]
+    tables = _tables(concepts, ", ".join(inputs) or path)
     _check_graph(tables)
     with atomic_folder(path) as folder:
         return write_folder(folder, tables, _meta(tables, meta or {}))
@@ -119,20 +121,20 @@ def hash_text(text: str) -> int:
     )
 
 
-def _tables(concepts: Iterable[Concept], path: Path) -> dict[str, pa.Table]:
+def _tables(concepts: Iterable[Concept], source: Path | str) -> dict[str, pa.Table]:
     columns: dict[str, list[tuple]] = {name: [] for name in SCHEMAS}
     seen: set[str] = set()
     alive: dict[str, str] = {}  # retired id -> id that replaces it
     for concept in concepts:
         if concept.concept_id in seen:
-            raise TermlinkError("TL101", concept_id=concept.concept_id, where=path)
+            raise TermlinkError("TL101", concept_id=concept.concept_id, where=source)
         seen.add(concept.concept_id)
-        _check_concept(concept, path)
+        _check_concept(concept, source)
         _add_concept(columns, concept)
         if concept.obsolete and concept.replaced_by:
             alive[concept.concept_id] = concept.replaced_by
     if not columns["concepts"]:
-        raise TermlinkError("TL106", path=path)
+        raise TermlinkError("TL106", path=source)
     columns["concepts"].sort(key=lambda row: row[0])
     rank = {kind: i for i, kind in enumerate(NAME_KINDS)}
     columns["names"].sort(key=lambda row: (row[0], rank[row[3]]))
@@ -174,9 +176,9 @@ def _add_concept(columns: dict[str, list[tuple]], concept: Concept) -> None:
     )
 
 
-def _check_concept(concept: Concept, path: Path) -> None:
+def _check_concept(concept: Concept, source: Path | str) -> None:
     """Refuse what a table of strings cannot hold, before any of it is written."""
-    where = f"{path}, concept {concept.concept_id!r}"
+    where = f"{source}, concept {concept.concept_id!r}"
     for text in (
         concept.concept_id,
         concept.name,
@@ -185,9 +187,14 @@ def _check_concept(concept: Concept, path: Path) -> None:
     ):
         if not isinstance(text, str):
             raise TermlinkError("TL110", where=where, reason=f"expected text, found {text!r}")
+        if "\0" in text:
+            raise TermlinkError("TL110", where=where, reason=f"a NUL in {text[:80]!r}")
         if not text.isascii() and _SURROGATE.search(text):
             reason = f"half of a surrogate pair, which is no character, in {text[:80]!r}"
             raise TermlinkError("TL110", where=where, reason=reason)
+    if concept.concept_id == NIL:
+        reason = f"the id {NIL} stands for a mention without a concept"
+        raise TermlinkError("TL110", where=where, reason=reason)
     for name in concept.names:
         if name.kind not in NAME_KINDS:
             reason = f"unknown kind {name.kind!r}; kinds are {', '.join(NAME_KINDS)}"

@@ -235,3 +235,22 @@ def test_annotate_bad_options(tiny_kb, notes, tmp_path, monkeypatch, options, me
 def test_annotate_with_something_that_is_no_kb(notes, tmp_path):
     result = termlink("annotate", tmp_path, notes, "-o", tmp_path / "out.jsonl")
     assert result.exit_code == 2 and "TL805" in result.stderr
+
+
+def test_no_output_overwrites_an_input(tiny_kb, mentions, docs):
+    before = mentions.read_text(), docs.read_text()
+    for args in (
+        ("evaluate", tiny_kb, mentions, "--details", mentions),
+        ("evaluate", tiny_kb, mentions, "--json", mentions),
+        ("evaluate", tiny_kb, mentions, "--docs", docs, "--json", docs),
+        ("evaluate-docs", tiny_kb, docs, "--json", docs),
+    ):
+        result = termlink(*args)
+        assert (result.exit_code, "TL906" in result.stderr) == (2, True)
+    assert (mentions.read_text(), docs.read_text()) == before
+
+
+def test_search_for_nothing(tiny_kb):
+    for text in ("", " \n", "\u200b\0"):
+        result = termlink("search", tiny_kb, text)
+        assert (result.exit_code, "TL907" in result.stderr) == (2, True)

@@ -156,3 +156,16 @@ def test_a_bad_document_is_named_by_its_line(tmp_path, bad, reason):
     path = write(tmp_path / "d.jsonl", doc(), bad)
     with pytest.raises(TermlinkError, match=f"line 2: .*{reason}"):
         read_docs(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("[" * 100_000, "not JSON"),
+        ('{"n": ' + "9" * 5000 + "}", "not JSON.*limits"),
+        ('{"text": "x", "concepts": ["\\ud800"]}', "'concepts' holds half of a surrogate"),
+    ],
+)
+def test_json_that_python_cannot_hold(tmp_path, line, reason):
+    with pytest.raises(TermlinkError, match=f"TL901.*line 1.*{reason}"):
+        read_mentions(write(tmp_path / "m.jsonl", line))

@@ -104,6 +104,8 @@ def test_redirects(tmp_path, concepts, redirects):
     "concepts, message",
     [
         ([Concept("1", "a"), Concept("1", "b")], "TL101.*'1' appears twice"),
+        ([Concept("NIL", "a")], "TL110.*NIL stands for"),
+        ([Concept("1", "a", [Name("b\0", "exact")])], "TL110.*a NUL"),
         ([], "TL106"),
         ([Concept("1", "a", relations=[Relation("is_a", "1")])], "TL102.*1 is_a 1"),
         ([Concept("1", "a", relations=[Relation("is_a", "2")]),
@@ -153,3 +155,9 @@ def test_meta_lists_every_file(tmp_path):
     listed = json.loads((path / "meta.json").read_text())["files"]
     there = {p.relative_to(path).as_posix() for p in path.rglob("*") if p.is_file()}
     assert set(listed) == there - {"meta.json"}
+
+
+def test_what_is_wrong_with_a_source_names_the_source(tmp_path):
+    for concepts in ([], [Concept("1", "a"), Concept("1", "b")], [Concept("NIL", "a")]):
+        with pytest.raises(TermlinkError, match=r"hp\.obo"):
+            build(tmp_path, *concepts, inputs=[{"file": "hp.obo"}])

@@ -43,8 +43,9 @@ def parse_xml(path: Path, *, format: str, roots: tuple[str, ...]) -> Element:
     roots (tuple[str, ...]): Names that the root element may have.
     RAISES (TermlinkError): TL105 or TL108.
     """
+    require_file(path)
     try:
-        root = defusedxml.ElementTree.parse(require_file(path)).getroot()
+        root = defusedxml.ElementTree.parse(path).getroot()
     except ParseError as error:
         line, column = error.position
         reason = f"not well-formed XML ({str(error).split(':')[0]}, column {column})"

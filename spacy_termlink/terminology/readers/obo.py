@@ -60,7 +60,7 @@ def _open(path: Path) -> Any:
         return fastobo.iter(source, ordered=True, threads=1)
     except SyntaxError as error:
         raise _syntax_error(error, path) from None
-    except OSError:
+    except (OSError, TypeError):  # a TypeError where the first bytes are not UTF-8
         raise _encoding_error(path) from None
 
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,6 +63,7 @@ def _rows(path: Path) -> Iterator[Row]:
 
 
 def _csv_rows(path: Path) -> Iterator[Row]:
+    csv.field_size_limit(sys.maxsize)  # the default refuses a cell of 128 KB
     # the csv module puts quoted fields that hold a line break together, so it reads from the whole
     text = "\n".join(line for _, line in read_lines(path))
     reader = csv.reader(io.StringIO(text), strict=True)
@@ -86,10 +88,13 @@ def _csv_rows(path: Path) -> Iterator[Row]:
 def _with_header(cells: Iterator[tuple[int, list[str]]], path: Path) -> Iterator[Row]:
     number, header = next(cells, (1, []))
     header = [column.strip() for column in header]
-    for column in REQUIRED:
-        if column not in header:
+    for column in COLUMNS:
+        if column in REQUIRED and column not in header:
             found = ", ".join(header)[:200]
             raise TermlinkError("TL111", path=path, line=number, column=column, found=found)
+        if header.count(column) > 1:
+            reason = f"two columns '{column}'"
+            raise TermlinkError("TL108", path=path, line=number, reason=reason)
     if others := [column for column in header if column not in COLUMNS]:
         warnings.warn(f"{path}: columns not read: {', '.join(others)}", stacklevel=2)
     for number, row in cells:
@@ -148,6 +153,8 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         # an id of digits read as a number has lost its zeros: "00" is not 0
         raise ValueError(f"expected text, found {json.dumps(value)[:80]}")
+    if "\0" in value:
+        raise ValueError("a NUL, which is no character of a text")
     if not value.isascii():
         try:
             value.encode("utf8")

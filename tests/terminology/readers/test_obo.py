@@ -133,3 +133,10 @@ def test_an_empty_file(tmp_path):
     (tmp_path / "x.obo").touch()
     with pytest.raises(TermlinkError, match="TL005"):
         list(read_obo(tmp_path / "x.obo"))
+
+
+def test_utf16_is_named_as_no_utf8(tmp_path):
+    path = tmp_path / "a.obo"
+    path.write_bytes(HEADER.encode("utf16"))
+    with pytest.raises(TermlinkError, match="TL108.*line 1: not UTF-8"):
+        list(read_obo(path))

@@ -99,6 +99,8 @@ def test_a_line_separator_inside_a_name_ends_no_line(tmp_path):
         ("n.tsv", HEADER + "1\ta" + "\t" * 6 + "x\n1\tb" + "\t" * 6 + "y\n",
          "line 3: another definition of '1' than on line 2"),
         ("n.tsv", "", "TL005"),
+        ("n.csv", "concept_id,name,name\na,b,c\n", "TL108.*line 1: two columns 'name'"),
+        ("n.tsv", "concept_id\tname\n1\ta\0b\n", "TL108.*line 2: name: a NUL"),
         ("n.tsv", "concept_id\tname\n", "TL106"),
         ("n.xlsx", "PK", "TL105.*ends in '.xlsx'"),
     ],
@@ -111,3 +113,8 @@ def test_bad_input_is_named_with_the_line(tmp_path, name, text, message):
 def test_columns_that_are_not_read_are_said(tmp_path):
     with pytest.warns(UserWarning, match="columns not read: kinds"):
         read(tmp_path, "concept_id\tname\tkinds\n1\ta\tx\n")
+
+
+def test_a_long_cell_of_a_csv_file(tmp_path):
+    (concept,) = read(tmp_path, f"concept_id,name,definition\na,b,{'x' * 200_000}\n", "n.csv")
+    assert len(concept.definition) == 200_000
