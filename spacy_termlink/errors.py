@@ -116,6 +116,7 @@ MESSAGES = {
     "TL904": "{path} holds no mention to evaluate after the filters ({filters}).",
     "TL906": "{path} is an input of this command; it is left as it is. Choose another path for the output.",
     "TL907": "The text to look for is empty: it has no visible character.",
+    "TL908": "{path}: document '{doc_id}' cannot be annotated: {reason}.",
     "TL905": "Gold and predicted documents differ: {difference}.",
     # encoders
     "TL300": "'{name}' is neither an encoder folder nor a model in the local Hugging Face cache. Get one with 'termlink fetch minilm'.",

@@ -3,6 +3,7 @@
 The batch command and any other engine that hands out Arrow record batches call the same function.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Optional, Union
 
@@ -48,6 +49,10 @@ REJECTS = pa.schema(
 )
 #: Docs handed to the pipeline at once. Fixed, so that equal notes meet in equal batches.
 BATCH_SIZE = 128
+#: spaCy's tokenizer takes signs off the ends of a word one by one, in a time that grows with the
+#: square of their number: a second for these, a day for a note of nothing else.
+MOST_SIGNS = 2000
+_SIGNS = re.compile(r"(?:[^\w\s]|_)+")
 
 OnDoc = Callable[[str, Doc, list[dict[str, Any]]], None]
 
@@ -147,9 +152,20 @@ def _notes(
     lines = batch.column("line").to_pylist() if numbered else range(1, len(ids) + 1)
     for line, note_id, text in zip(lines, ids, texts, strict=True):
         note = check_note(line, note_id, text)
-        if isinstance(note, Note) and len(note.text) > nlp.max_length:
-            note = Reject(line, note.note_id, "too_long")
+        if isinstance(note, Note) and (code := find_unfit(nlp, note.text)):
+            note = Reject(line, note.note_id, code)
         yield note
+
+
+def find_unfit(nlp: Language, text: str) -> Optional[str]:
+    """Code of what makes a text unfit for the pipeline, None if nothing does."""
+    if len(text) > nlp.max_length:
+        return "too_long"
+    if len(text) > MOST_SIGNS and any(
+        found.end() - found.start() > MOST_SIGNS for found in _SIGNS.finditer(text)
+    ):
+        return "run_of_signs"
+    return None
 
 
 def _process(

@@ -16,6 +16,7 @@ REJECT_CODES = {
     "nul_byte": "the text or the id holds a NUL",
     "surrogate": "the text or the id holds half of a surrogate pair",
     "too_long": "the text is longer than the pipeline's max_length",
+    "run_of_signs": "more than 2,000 signs in a row without a letter, digit or blank",
     "component_failed": "a component of the pipeline raised an error on this note",
     "offsets_shifted": "the pipeline's text is not the note's, so its offsets would be wrong",
 }

@@ -31,12 +31,18 @@ def evaluate_docs_command(
     from ..annotate.pipelines import load_pipeline
     from ..evaluation.documents import evaluate_documents
     from ..evaluation.mentions import read_docs
-    from ..evaluation.pipelines import find_scored_linker, link_gold_mentions, predict_documents
+    from ..evaluation.pipelines import (
+        check_documents,
+        find_scored_linker,
+        link_gold_mentions,
+        predict_documents,
+    )
 
     keep_inputs((docs,), (json,))
     gold = read_docs(docs, split=split)
     nlp = load_pipeline([pipeline])
     linker = find_scored_linker(nlp, pipeline)
+    check_documents(nlp, gold, docs)
     resolve = linker.kb.terminology.resolve
     note(f"Annotating {len(gold)} documents ...")
     pred = list(predict_documents(nlp, gold, linker=linker))

@@ -1,11 +1,14 @@
 """Runs a pipeline on annotated documents: from the raw text, and on the gold mentions."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Optional
 
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
+from ..annotate.core import find_unfit
+from ..annotate.notes import REJECT_CODES
 from ..errors import TermlinkError
 from ..pipeline.term_linker import TermLinker
 from ..types import NIL
@@ -26,6 +29,18 @@ def find_scored_linker(nlp: Language, path: str) -> TermLinker:
         if isinstance(component, TermLinker) and component.cfg["overwrite"]:
             return component
     raise TermlinkError("TL806", path=path)
+
+
+def check_documents(nlp: Language, docs: Iterable[AnnotatedDoc], path: Path) -> None:
+    """Refuse documents that the pipeline cannot annotate, before any work is done.
+
+    path (Path): Where they come from, for the error.
+    RAISES (TermlinkError): TL908, naming the first.
+    """
+    for doc in docs:
+        if (code := find_unfit(nlp, doc.text)) is not None:
+            reason = REJECT_CODES[code]
+            raise TermlinkError("TL908", path=path, doc_id=doc.doc_id, reason=reason)
 
 
 def predict_documents(

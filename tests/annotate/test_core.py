@@ -109,6 +109,15 @@ def test_bad_notes_are_rejected_with_their_line(make_nlp):
     assert found.annotations.num_rows == 0
 
 
+@pytest.mark.parametrize("sign", ["(", "_", "\u2026", "()"])
+def test_a_run_of_signs_that_would_stop_the_tokenizer_is_rejected(make_nlp, sign):
+    found = annotate_batch(
+        make_nlp(), batch((sign * 900_000)[:900_000], f"fever {sign * 600} fever")
+    )
+    assert [r["code"] for r in found.rejects.to_pylist()] == ["run_of_signs"]
+    assert [place[0] for place in places(found)] == ["n1", "n1"]
+
+
 def test_a_pipeline_that_changes_the_text_is_not_trusted(make_nlp):
     nlp = make_nlp()
     make_doc = nlp.tokenizer

@@ -254,3 +254,10 @@ def test_search_for_nothing(tiny_kb):
     for text in ("", " \n", "\u200b\0"):
         result = termlink("search", tiny_kb, text)
         assert (result.exit_code, "TL907" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("text", ["x" * 1_000_001, "(" * 2001])
+def test_evaluate_docs_names_a_document_that_cannot_be_annotated(tiny_kb, tmp_path, text):
+    path = write(tmp_path / "docs.jsonl", {"doc_id": "d9", "text": text, "entities": []})
+    result = termlink("evaluate-docs", tiny_kb, path)
+    assert (result.exit_code, result.stderr.count("TL908"), "'d9'" in result.stderr) == (2, 1, True)
