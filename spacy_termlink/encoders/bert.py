@@ -8,7 +8,7 @@ matrix, and attention runs per group of texts of equal length. Any other archite
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F  # noqa: N812
@@ -16,8 +16,51 @@ import torch.nn.functional as F  # noqa: N812
 from ..errors import TermlinkError
 from .weights import load_weights
 
+#: Rows of a full batch (tokens), for which oneDNN picks the layout of the weights.
+_PACKED_FOR = 2048
 #: Same length, consecutive: (first token, texts, tokens per text).
 Group = tuple[int, int, int]
+
+
+class Linear:
+    """A linear layer, with GELU after it if wanted.
+
+    bfloat16 weights are packed once into the blocks that oneDNN multiplies, and GELU is applied in
+    the same pass. The operators are those that
+    torch.compile puts in; where they are missing, the plain ones are taken.
+    """
+
+    def __init__(self, weight: torch.Tensor, bias: torch.Tensor, *, gelu: bool = False) -> None:
+        self._weight, self._bias, self._gelu = weight, bias, gelu
+        self._packed = weight.dtype == torch.bfloat16 and _can_pack()
+        if self._packed:
+            self._weight = torch.ops.mkldnn._reorder_linear_weight(weight, _PACKED_FOR)
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        """(tokens, D) to (tokens, width of the layer)."""
+        if self._packed:
+            after, how = ("gelu", "none") if self._gelu else ("none", "")
+            multiply = torch.ops.mkldnn._linear_pointwise
+            return multiply(x, self._weight, self._bias, after, [], how)
+        x = F.linear(x, self._weight, self._bias)
+        return F.gelu(x) if self._gelu else x
+
+
+class Layer(NamedTuple):
+    """One layer of the stack; norms are (weight, bias)."""
+
+    qkv: Linear
+    project: Linear
+    norm: tuple[torch.Tensor, torch.Tensor]
+    widen: Linear
+    narrow: Linear
+    last_norm: tuple[torch.Tensor, torch.Tensor]
+
+
+def _can_pack() -> bool:
+    names = ("_is_mkldnn_bf16_supported", "_reorder_linear_weight", "_linear_pointwise")
+    operators = [getattr(torch.ops.mkldnn, name, None) for name in names]
+    return None not in operators and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
 def is_plain_bert(config: dict[str, Any]) -> bool:
@@ -62,16 +105,15 @@ class BertForward:
         self.norm = self._pair(f"{name}LayerNorm", torch.float32)
         self.layers = [self._layer(f"encoder.layer.{i}.") for i in range(n_layers)]
 
-    def _layer(self, name: str) -> tuple[tuple[torch.Tensor, torch.Tensor], ...]:
+    def _layer(self, name: str) -> "Layer":
         parts = [self._pair(f"{name}attention.self.{p}") for p in ("query", "key", "value")]
-        qkv = torch.cat([w for w, _ in parts]), torch.cat([b for _, b in parts])
-        return (
-            qkv,
-            self._pair(f"{name}attention.output.dense"),
-            self._pair(f"{name}attention.output.LayerNorm"),
-            self._pair(f"{name}intermediate.dense"),
-            self._pair(f"{name}output.dense"),
-            self._pair(f"{name}output.LayerNorm"),
+        return Layer(
+            qkv=Linear(torch.cat([w for w, _ in parts]), torch.cat([b for _, b in parts])),
+            project=Linear(*self._pair(f"{name}attention.output.dense")),
+            norm=self._pair(f"{name}attention.output.LayerNorm"),
+            widen=Linear(*self._pair(f"{name}intermediate.dense"), gelu=True),
+            narrow=Linear(*self._pair(f"{name}output.dense")),
+            last_norm=self._pair(f"{name}output.LayerNorm"),
         )
 
     def _pair(
@@ -88,11 +130,11 @@ class BertForward:
         shape = (self.width,)
         x = self.words[flat].float() + self.positions[places]  # (tokens, D)
         x = F.layer_norm(x, shape, *self.norm, self.eps).to(self.dtype)
-        for qkv, project, norm, widen, narrow, last_norm in self.layers:
-            attended = self._attend(F.linear(x, *qkv), groups)
-            x = F.layer_norm(x + F.linear(attended, *project), shape, *norm, self.eps)
-            hidden = F.gelu(F.linear(x, *widen))
-            x = F.layer_norm(x + F.linear(hidden, *narrow), shape, *last_norm, self.eps)
+        for layer in self.layers:
+            attended = self._attend(layer.qkv(x), groups)
+            x = F.layer_norm(x + layer.project(attended), shape, *layer.norm, self.eps)
+            widened = layer.narrow(layer.widen(x))
+            x = F.layer_norm(x + widened, shape, *layer.last_norm, self.eps)
         return [
             x[first : first + n * n_tokens].view(n, n_tokens, self.width).float()
             for first, n, n_tokens in groups
