@@ -1,14 +1,16 @@
 """Writing so that a killed process leaves the old file or the new one, never half of one."""
 
+import glob
 import hashlib
 import json
 import os
 import shutil
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Optional
 
 from .errors import TermlinkError
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 CHUNK_BYTES = 1 << 20
+LEFT_OVER_SECONDS = 60
 
 
 def sha256_file(path: Path) -> str:
@@ -63,13 +66,18 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     """Yield an empty temporary folder beside `path`; it takes the place of `path` at the end.
 
     A folder cannot be renamed over another: the old one is moved aside first, put back if the
-    second rename fails, and deleted last.
+    second rename fails, and deleted last. What a killed process left of the same folder is deleted.
+
+    RAISES (TermlinkError): TL006 if it cannot be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
-    part.mkdir()
     old = part.with_suffix(".old")
+    lock = None
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_left_over(path)
+        part.mkdir()
+        lock = _lock(part)
         yield part
         if path.exists():
             path.rename(old)
@@ -82,9 +90,39 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise TermlinkError("TL006", path=path, reason=error.strerror or error) from error
     finally:
+        if lock is not None:
+            os.close(lock)
         shutil.rmtree(part, ignore_errors=True)
-        if path.exists():
+        if os.path.exists(path):  # noqa: PTH110 - False, not an error, for a name that is too long
             shutil.rmtree(old, ignore_errors=True)
+
+
+def _remove_left_over(path: Path) -> None:
+    """Delete the temporary folders of `path` that no living process holds."""
+    for part in path.parent.glob(f".{glob.escape(path.name)}.????????.part"):
+        # one that was made a moment ago may not be locked yet
+        if part.is_dir() and time.time() - part.stat().st_mtime > LEFT_OVER_SECONDS:
+            lock = _lock(part)
+            if lock is not None:
+                shutil.rmtree(part, ignore_errors=True)
+                os.close(lock)
+
+
+def _lock(folder: Path) -> Optional[int]:
+    """Hold a folder until the process ends or closes it; None where another one does, or where the
+    system has no such locks.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return None
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
 
 
 def map_array(path: Path) -> "np.ndarray":

@@ -1,7 +1,9 @@
+import os
+
 import pytest
 
 from spacy_termlink.errors import TermlinkError
-from spacy_termlink.files import read_json, write_json
+from spacy_termlink.files import atomic_folder, read_json, write_json
 
 
 def test_json_keeps_every_digit(tmp_path):
@@ -15,3 +17,27 @@ def test_what_is_no_json_is_named(tmp_path):
     (tmp_path / "a.json").write_bytes(b'{"a": \xff')
     with pytest.raises(TermlinkError, match=r"TL003.*a\.json"):
         read_json(tmp_path / "a.json")
+
+
+def test_folders_of_killed_processes_are_removed_and_those_in_use_kept(tmp_path):
+    out = tmp_path / "kb [1]"
+    dead = tmp_path / f".{out.name}.0123abcd.part"
+    fresh = tmp_path / f".{out.name}.fresh000.part"
+    other = tmp_path / ".other.0123abcd.part"
+    for folder in (dead, fresh, other):
+        folder.mkdir()
+    (dead / "vectors").write_bytes(b"x")
+    with atomic_folder(out) as running:
+        for folder in (dead, other, running):
+            os.utime(folder, (0, 0))
+        with atomic_folder(out) as second:
+            (second / "a").write_text("a")
+        assert running.is_dir()
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([fresh.name, other.name, out.name])
+
+
+def test_a_folder_that_cannot_be_made_is_one_of_our_errors(tmp_path):
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path / "file" / "x", tmp_path / ("n" * 300)):
+        with pytest.raises(TermlinkError, match="TL006"), atomic_folder(path):
+            pass
