@@ -41,6 +41,8 @@ class NoteSource:
 
     def _find_kind(self) -> str:
         if self.path == STDIN:
+            if sys.stdin is None:  # closed by the shell: `<&-`
+                raise TermlinkError("TL803", path="stdin, which is closed,")
             return "stdin"
         path = Path(self.path)
         if path.is_dir():

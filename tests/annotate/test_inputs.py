@@ -226,3 +226,9 @@ def test_two_fields_of_one_name(tmp_path):
     for name in ("n.csv", "n.parquet"):
         with pytest.raises(TermlinkError, match="TL815.*'text'.*--text-field"):
             read(tmp_path / name)
+
+
+def test_a_closed_stdin(monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(TermlinkError, match="TL803.*stdin"):
+        read("-")
