@@ -9,7 +9,7 @@ import numpy as np
 from ..candidates import make_generator
 from ..candidates.forms import generate_forms
 from ..errors import TermlinkError
-from ..lexical.abbreviations import find_abbreviations, long_forms
+from ..lexical.abbreviations import expand, find_abbreviations, long_forms
 from ..terminology import Terminology
 from ..types import Candidate, CandidateGenerator
 from .bootstrap import mean_intervals
@@ -107,8 +107,8 @@ def resolve_all(terminology: Terminology, ids: Iterable[str]) -> list[str]:
 def mention_forms(
     mentions: Sequence[Mention], docs: Optional[Sequence[AnnotatedDoc]]
 ) -> list[list[str]]:
-    """What to search each mention by: its text and, where its own document defines it as an
-    abbreviation, the long form.
+    """What to search each mention by: its text and, where its own document defines it or a word in
+    it as an abbreviation, the text with the long form.
 
     docs (Optional[Sequence[AnnotatedDoc]]): Documents of the mentions; None resolves nothing. A
         mention whose document is not among them keeps its text alone.
@@ -121,8 +121,7 @@ def mention_forms(
         raise TermlinkError("TL903", example=mentions[0].doc_id or "none given")
     resolved = {doc_id: long_forms(find_abbreviations(texts[doc_id])) for doc_id in wanted}
     return [
-        list(dict.fromkeys([m.text, resolved.get(m.doc_id, {}).get(m.text, m.text)]))
-        for m in mentions
+        list(dict.fromkeys([m.text, expand(m.text, resolved.get(m.doc_id, {}))])) for m in mentions
     ]
 
 

@@ -5,7 +5,7 @@ biomedical text. Pacific Symposium on Biocomputing 2003, 451-462.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 #: A short form has 2 to 10 characters and at most two words.
@@ -20,6 +20,7 @@ _CLOSING = {")": "(", "]": "["}
 _SENTENCE_END = re.compile(r"(?<=[^\W_]{3})[.!?]\s|[)\]][.!?]\s|\n\s*\n")
 _CLAUSE = re.compile(r"[,;]\s|\s[(\[]")
 _WORDS = re.compile(r"[\s-]+")
+_WORD = re.compile(r"[^\W_]+")
 
 
 class Abbreviation(NamedTuple):
@@ -65,6 +66,22 @@ def long_forms(abbreviations: Iterable[Abbreviation]) -> dict[str, str]:
         elif short[-1].isupper():
             forms.setdefault(f"{short}s", long)
     return forms
+
+
+def expand(mention: str, forms: Mapping[str, str]) -> str:
+    """The mention with the document's abbreviations written out: the whole of it ("GDD"), else the
+    words in capitals in it ("HCV infection"). The mention itself where there is none.
+
+    forms (Mapping[str, str]): Short form -> long form, from `long_forms`.
+    """
+    if mention in forms:
+        return forms[mention]
+
+    def long_form(match: re.Match) -> str:
+        long = forms.get(match[0], "") if sum(char.isupper() for char in match[0]) > 1 else ""
+        return long if long and long.lower() not in mention.lower() else match[0]
+
+    return _WORD.sub(long_form, mention)
 
 
 def _bracketed(text: str) -> Iterator[tuple[int, int]]:

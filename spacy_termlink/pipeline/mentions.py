@@ -4,7 +4,7 @@ from typing import Any, Dict, Iterable, List, Tuple
 
 from spacy.tokens import Doc, Span
 
-from ..lexical.abbreviations import Abbreviation, find_abbreviations, long_forms
+from ..lexical.abbreviations import Abbreviation, expand, find_abbreviations, long_forms
 
 Forms = Tuple[str, ...]  # the mention, then its long form if it has one
 
@@ -13,8 +13,8 @@ _ABBREVIATIONS_KEY: Any = ("._.", "term_abbreviations", None, None)
 
 
 def get_forms(doc: Doc, spans: List[Span], *, resolve_abbreviations: bool) -> List[Forms]:
-    """What each span is searched as: its text and, for an abbreviation of this document, its long
-    form. A span that shares words with its neighbour ("palmar" in "palmar and plantar pits") is
+    """What each span is searched as: its text and, where that is or holds an abbreviation of this
+    document, the text with its long form. A span that shares words with its neighbour ("palmar" in "palmar and plantar pits") is
     searched as the whole that `term_matcher` has put together.
 
     The long form comes from `doc._.term_abbreviations` where a component has set it, else from
@@ -29,7 +29,8 @@ def get_forms(doc: Doc, spans: List[Span], *, resolve_abbreviations: bool) -> Li
     table = get_long_forms(doc)
     forms: List[Forms] = []
     for span, text in zip(spans, texts, strict=True):
-        known, scispacy = table.get(text), _scispacy_long_form(span)
+        expanded, scispacy = expand(text, table), _scispacy_long_form(span)
+        known = expanded if expanded != text else ""
         long_form = (known or scispacy) if searched else (scispacy or known)
         forms.append((text, long_form) if long_form else (text,))
     return forms

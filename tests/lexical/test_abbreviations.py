@@ -2,7 +2,12 @@ import time
 
 import pytest
 
-from spacy_termlink.lexical.abbreviations import Abbreviation, find_abbreviations, long_forms
+from spacy_termlink.lexical.abbreviations import (
+    Abbreviation,
+    expand,
+    find_abbreviations,
+    long_forms,
+)
 
 FOUND = [
     # the paper's own examples
@@ -91,3 +96,21 @@ def test_time_is_linear_in_any_text(unit):
 
     short = min(seconds(20_000) for _ in range(2))
     assert seconds(160_000) < 40 * short + 0.5  # quadratic: 64 times and more
+
+
+@pytest.mark.parametrize(
+    ("mention", "expanded"),
+    [
+        ("GDD", "global developmental delay"),
+        ("severe GDD", "severe global developmental delay"),
+        ("HCV/GDD infection", "HCV/global developmental delay infection"),
+        ("global developmental delay (GDD)", "global developmental delay (GDD)"),
+        ("GDDs", "GDDs"),
+        ("as seen", "as seen"),
+        ("As", "arsenic"),
+        ("", ""),
+    ],
+)
+def test_abbreviations_in_a_mention_are_written_out(mention, expanded):
+    forms = {"GDD": "global developmental delay", "as": "aortic stenosis", "As": "arsenic"}
+    assert expand(mention, forms) == expanded
