@@ -30,6 +30,7 @@ test-slow: $(VENV)/installed-dev ## the long ones: packaging, other virtual envi
 
 lint: $(VENV)/installed-dev ## ruff and mypy
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy spacy_termlink
 
 bench: demo ## throughput beside scispaCy's candidate generator (installs it in an environment of its own)

@@ -112,7 +112,7 @@ def _print(reports: dict[str, dict[str, Any]], differences: dict[str, Any]) -> N
     from ..evaluation.ranking import METRICS
 
     about = next(iter(reports.values()))
-    print(f"{about['kb']} {about['release']}, {about['set']}: ", end="")
+    print(f"{about['kb']} {about['release']}".rstrip() + f", {about['set']}: ", end="")
     print(f"{about['n']} mentions of {about['n_documents']} documents")
     rows: list[list[str]] = []
     for metric in METRICS:

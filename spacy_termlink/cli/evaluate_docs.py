@@ -61,7 +61,7 @@ def evaluate_docs_command(
 
 
 def _print(figures: dict[str, Any]) -> None:
-    print(f"{figures['kb']} {figures['release']}, {figures['set']}: ", end="")
+    print(f"{figures['kb']} {figures['release']}".rstrip() + f", {figures['set']}: ", end="")
     print(f"{figures['n']} documents, {figures['n_entities']} entities")
     names = ("precision", "recall", "f1")
     rows = [
