@@ -7,7 +7,7 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional
@@ -140,6 +140,15 @@ def map_array(path: Path) -> "np.ndarray":
         raise TermlinkError("TL505", path=path, reason=known or "it is no .npy file") from error
     # an ndarray view of the map: np.memmap's own indexing is several times slower
     return array.view(np.ndarray)
+
+
+def save_arrays(folder: Path, arrays: "Mapping[str, np.ndarray]") -> None:
+    """Write one .npy per array, to be mapped by `map_array`."""
+    import numpy as np
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array, allow_pickle=False)
 
 
 def write_json(path: Path, data: Any) -> None:

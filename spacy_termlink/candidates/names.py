@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..files import map_array
+from ..files import map_array, save_arrays
 from ..terminology.store import Terminology
 
 
@@ -51,8 +51,7 @@ class UniqueNames:
 
     def save(self, folder: Path) -> None:
         """Write both arrays."""
-        np.save(folder / "name_offsets.npy", self.offsets, allow_pickle=False)
-        np.save(folder / "name_rows.npy", self.name_rows, allow_pickle=False)
+        save_arrays(folder, {"name_offsets": self.offsets, "name_rows": self.name_rows})
 
     @classmethod
     def open(cls, folder: Path) -> "UniqueNames":

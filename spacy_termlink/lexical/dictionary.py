@@ -14,7 +14,7 @@ from typing import NamedTuple, Optional
 import numpy as np
 
 from ..errors import TermlinkError
-from ..files import atomic_folder, read_json, write_json
+from ..files import atomic_folder, read_json, save_arrays, write_json
 from .compare import SOFT, Compared, compare, name_words
 from .shared import find_shared
 from .stems import rules_fingerprint
@@ -95,8 +95,7 @@ class Dictionary:
     def save(self, folder: Path) -> None:
         """Write the dictionary's folder, atomically; the names themselves are not in it."""
         with atomic_folder(Path(folder)) as part:
-            for name in _ARRAYS:
-                np.save(part / f"{name}.npy", getattr(self, f"_{name}"))
+            save_arrays(part, {name: getattr(self, f"_{name}") for name in _ARRAYS})
             meta = {
                 "format_version": FORMAT_VERSION,
                 "names": len(self),

@@ -15,7 +15,7 @@ from typing import Optional
 
 import numpy as np
 
-from ..files import map_array
+from ..files import map_array, save_arrays
 
 #: Shorter words have too many neighbours that are other words.
 LEAST_LETTERS = 5
@@ -62,9 +62,7 @@ class SpellingIndex:
 
     def save(self, folder: Path) -> None:
         """Write one .npy per array."""
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in ARRAYS:
-            np.save(folder / f"{name}.npy", self._arrays[name], allow_pickle=False)
+        save_arrays(folder, self._arrays)
 
     @classmethod
     def open(cls, folder: Path) -> "SpellingIndex":

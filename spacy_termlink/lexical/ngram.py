@@ -12,7 +12,7 @@ from typing import Any, Optional
 import numpy as np
 import scipy.sparse as sp
 
-from ..files import map_array
+from ..files import map_array, save_arrays
 
 #: Bits of a Unicode code point: three of them fit in 64 bits.
 POINT_BITS = np.uint64(21)
@@ -78,9 +78,7 @@ class NgramIndex:
 
     def save(self, folder: Path) -> None:
         """Write one .npy per array."""
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in ARRAYS:
-            np.save(folder / f"{name}.npy", self._arrays[name], allow_pickle=False)
+        save_arrays(folder, self._arrays)
 
     @classmethod
     def open(cls, folder: Path) -> "NgramIndex":

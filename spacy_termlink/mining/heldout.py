@@ -20,11 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..terminology import Terminology
-from ..types import NAME_KINDS
 from .draws import share_of
-
-#: Kinds whose names are held out: every kind but the preferred name, of which a concept has one.
-SYNONYM_KINDS = tuple(kind for kind in NAME_KINDS if kind != "preferred")
 
 
 @dataclass(frozen=True)

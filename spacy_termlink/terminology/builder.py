@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from .. import __version__
 from ..errors import TermlinkError
-from ..files import atomic_folder, sha256_file, write_json
+from ..files import atomic_folder, save_arrays, sha256_file, write_json
 from ..text import normalize
 from ..types import NAME_KINDS, NIL
 from .concept import Concept, Name
@@ -238,7 +238,6 @@ def graph_of(relations: pa.Table, concept_ids: pa.ChunkedArray) -> Graph:
 
 def write_lookup(folder: Path, tables: dict[str, pa.Table]) -> None:
     """Arrays that answer a lookup by binary search on a mapped file; strings are compared after."""
-    folder.mkdir()
     names, ids = tables["names"], tables["concepts"]["concept_id"]
     concept_rows = pc.index_in(names["concept_id"], value_set=ids.combine_chunks()).to_numpy()
     offsets = np.zeros(len(ids) + 1, dtype=np.int64)
@@ -259,8 +258,7 @@ def write_lookup(folder: Path, tables: dict[str, pa.Table]) -> None:
         order = np.argsort(hashes, kind="stable")
         arrays[f"{prefix}_hashes"] = hashes[order]
         arrays[f"{prefix}_rows"] = order.astype(np.int32)
-    for name, array in arrays.items():
-        np.save(folder / f"{name}.npy", array, allow_pickle=False)
+    save_arrays(folder, arrays)
 
 
 def _meta(tables: dict[str, pa.Table], given: dict[str, Any]) -> dict[str, Any]:
