@@ -118,6 +118,12 @@ MESSAGES = {
     "TL907": "The text to look for is empty: it has no visible character.",
     "TL908": "{path}: document '{doc_id}' cannot be annotated: {reason}.",
     "TL905": "Gold and predicted documents differ: {difference}.",
+    # corpora
+    "TL980": "The name of {path} does not tell the format of a corpus. Name it with {option}: {known}.",
+    "TL981": "{path}, document '{doc_id}', {place}: the text at {offsets} is not the mention's (the document has {length} characters). The mention is left out.",
+    "TL982": "{path}, {place}: {reason}.",
+    "TL983": "{path} holds no document.",
+    "TL984": "Document '{doc_id}' cannot be written as {format}: {reason}.",
     # encoders
     "TL300": "'{name}' is neither an encoder folder nor a model in the local Hugging Face cache. Get one with 'termlink fetch minilm'.",
     "TL301": "{path} holds no safetensors file. Pickled weights are not read; save the model as safetensors.",

@@ -129,7 +129,7 @@ def read_docs(path: Path, *, split: Optional[str] = None) -> list[AnnotatedDoc]:
     docs: list[AnnotatedDoc] = []
     seen: set[str] = set()
     for line, row in _read_jsonl(path):
-        doc = _doc(path, line, row)
+        doc = parse_doc(path, line, row)
         if doc.doc_id in seen:
             raise _bad(path, line, f"doc_id '{doc.doc_id}' appears twice")
         seen.add(doc.doc_id)
@@ -196,7 +196,11 @@ def _mention(path: Path, line: int, row: dict[str, Any]) -> tuple[Mention, bool]
     return mention, given == "noid"
 
 
-def _doc(path: Path, line: int, row: dict[str, Any]) -> AnnotatedDoc:
+def parse_doc(path: Path, line: int, row: dict[str, Any]) -> AnnotatedDoc:
+    """A document from a row of `docs.jsonl`.
+
+    RAISES (TermlinkError): TL901, naming path and line, for a row in another form.
+    """
     doc_id = _text(path, line, row, "doc_id", required=True)
     text = _text(path, line, row, "text", required=True)
     entities = row.get("entities", [])
