@@ -55,6 +55,7 @@ MESSAGES = {
     "TL111": "{path}, line {line}: no column '{column}'. It has: {found}.",
     "TL112": "Unknown source '{name}'. Sources: {known}.",
     "TL113": "Could not fetch {name}: {reason}. With a copy of your own: termlink fetch {name} --from FILE_OR_URL",
+    "TL130": "{path} is not an OBO Graph: '{field}' is {found}, expected {expected}.",
     # pipeline
     "TL701": "Component '{name}' has no KB. Name its folder: config 'kb', or 'kb' in [initialize.components.{name}].",
     "TL702": "The licence of KB '{kb}' ({licence}) forbids passing it on, so '{name}' does not copy it. Set save_kb = \"path\", or allow_restricted = true if the copy stays with those who may hold it.",
@@ -118,6 +119,8 @@ MESSAGES = {
     "TL907": "The text to look for is empty: it has no visible character.",
     "TL908": "{path}: document '{doc_id}' cannot be annotated: {reason}.",
     "TL905": "Gold and predicted documents differ: {difference}.",
+    "TL920": "{first} and {second} are results on different mentions, which no paired test compares. Evaluate both on one set.",
+    "TL940": "{path} has {n} names; clustering needs two at least. Pass another KB.",
     # corpora
     "TL980": "The name of {path} does not tell the format of a corpus. Name it with {option}: {known}.",
     "TL981": "{path}, document '{doc_id}', {place}: the text at {offsets} is not the mention's (the document has {length} characters). The mention is left out.",
@@ -138,4 +141,7 @@ MESSAGES = {
     "TL506": "{path}: the encoder's fingerprint is {found}, the vectors were made with {expected}. Run 'termlink index' again.",
     "TL507": "{path}, line {line}: {reason}.",
     "TL508": "{path} has no name to look for: all its concepts are retired, or its names were left out.",
+    "TL530": "'{name}' is neither a folder, a file nor an installed spaCy pipeline with word vectors.",
+    "TL531": "{path} cannot be read as word vectors: {reason}.",
+    "TL532": "{path} holds no word vectors. Pipelines with vectors end in _md or _lg.",
 }

@@ -1,16 +1,16 @@
 """`termlink evaluate`: how well candidates rank the gold concepts of annotated mentions."""
 
-import sys
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
 
-from ._common import keep_inputs, note, print_table, save_json
+from ._common import keep_inputs, note, save_json
+from ._ranking_tables import print_reports
 
 if TYPE_CHECKING:
-    from ..evaluation.ranking import Ranking
+    from ..evaluation.system import SystemResult
 
 
 def evaluate_command(
@@ -19,7 +19,10 @@ def evaluate_command(
     split: Annotated[Optional[str], typer.Option(help="Only mentions of this split.")] = None,
     label: Annotated[Optional[str], typer.Option(help="Only mentions with this label.")] = None,
     cardinality: Annotated[
-        Literal["single", "all"], typer.Option(help="Only mentions of one concept, or all.")
+        Literal["single", "all"],
+        typer.Option(
+            help="Only mentions of one concept, or all (of several concepts any counts; figures that ask for all of them stand apart)."
+        ),
     ] = "all",
     docs: Annotated[
         Optional[Path],
@@ -36,15 +39,22 @@ def evaluate_command(
         bool, typer.Option("--noid", help="Keep mentions marked noid, as NIL mentions.")
     ] = False,
     details: Annotated[
-        Optional[Path], typer.Option(help="Write each mention with its candidates to this .jsonl.")
+        Optional[Path],
+        typer.Option(
+            help="Write each mention with its candidates and what went wrong to this .jsonl."
+        ),
     ] = None,
     json: Annotated[
         Optional[Path], typer.Option(help="Write the figures to this file; - is stdout.")
     ] = None,
 ) -> None:
-    """Rank candidates for annotated mentions: Hits@k, MRR and graded nDCG@k with 95 % intervals."""
+    """Rank candidates for annotated mentions: Hits@k, MRR and graded nDCG@k with 95 % intervals,
+    in all and by split, label and overlap degree; paired tests between generators."""
+    from ..evaluation.mention_set import prepare_mentions
     from ..evaluation.mentions import read_docs, read_mentions
-    from ..evaluation.ranking import rank_mentions
+    from ..evaluation.mistakes import describe_mentions
+    from ..evaluation.summary import summarize
+    from ..evaluation.system import K, evaluate_system
     from ..kb import open_kb
 
     keep_inputs((mentions, docs), (details, json))
@@ -62,98 +72,42 @@ def evaluate_command(
         "release": opened.release,
         "k": K,
     }
-    rankings = {}
+    mention_set = prepare_mentions(opened.terminology, rows, docs=documents)
+    results, described, reports = {}, {}, {}
     for name in names:
         note(f"Searching {len(rows)} mentions with {name} ...")
-        rankings[name] = rank_mentions(opened, rows, generator=name, k=K, docs=documents)
-    reports: dict[str, dict[str, Any]] = {
-        name: {**ranking.report(threshold=opened.threshold), **about, "candidates": name}
-        for name, ranking in rankings.items()
-    }
+        results[name] = evaluate_system(opened, mention_set, name)
+        described[name] = describe_mentions(results[name])
+        figures = summarize(results[name], rows=described[name])
+        reports[name] = {**figures, **about, "candidates": name}
     if details:
-        _save_details(details, rankings)
-    data = _with_differences(rankings, reports) if len(names) > 1 else reports[names[0]]
-    to_stdout = json is not None and str(json) == "-"
-    if not to_stdout:
-        _print(reports, data.get("differences", {}))
+        _save_details(details, described)
+    data = _with_differences(results, reports) if len(names) > 1 else reports[names[0]]
+    if json is None or str(json) != "-":
+        print_reports(reports, data.get("differences", {}))
     save_json(json, data)
 
 
-#: Candidates searched per mention: what hits@10 and nDCG@10 need.
-K = 10
-
-
 def _with_differences(
-    rankings: "dict[str, Ranking]", reports: dict[str, dict[str, Any]]
+    results: "dict[str, SystemResult]", reports: dict[str, dict[str, Any]]
 ) -> dict[str, Any]:
     """Reports by name, and the first one's paired difference to each other one."""
-    from ..evaluation.ranking import compare_rankings
+    from ..evaluation.significance import compare_results
 
-    first, *others = rankings
+    first, *others = results
     return {
         "results": reports,
         "differences": {
-            f"{first} - {other}": compare_rankings(rankings[first], rankings[other])
+            f"{first} - {other}": compare_results(results[first], results[other])
             for other in others
         },
     }
 
 
-def _save_details(path: Path, rankings: "dict[str, Ranking]") -> None:
+def _save_details(path: Path, described: dict[str, list[dict[str, Any]]]) -> None:
     from ..files import atomic_file
 
     with atomic_file(path) as part, part.open("w", encoding="utf8") as file:
-        for name, ranking in rankings.items():
-            for row in ranking.details():
+        for name, rows in described.items():
+            for row in rows:
                 file.write(dumps({"generator": name, **row}, ensure_ascii=False) + "\n")
-
-
-def _print(reports: dict[str, dict[str, Any]], differences: dict[str, Any]) -> None:
-    from ..evaluation.ranking import METRICS
-
-    about = next(iter(reports.values()))
-    print(f"{about['kb']} {about['release']}".rstrip() + f", {about['set']}: ", end="")
-    print(f"{about['n']} mentions of {about['n_documents']} documents")
-    rows: list[list[str]] = []
-    for metric in METRICS:
-        cells = [_figure(r[metric], r["ci"].get(metric)) for r in reports.values()]
-        rows.append([metric, *cells])
-    speeds = [r["mentions_per_second"] for r in reports.values()]
-    rows.append(["mentions/s", *(f"{speed:,.0f}" if speed else "-" for speed in speeds)])
-    print_table(["", *reports], rows)
-    if differences:
-        print("\nPaired differences (95 % interval over documents; * leaves out 0):")
-        print_table(
-            ["", *differences],
-            [[m, *(_difference(d[m]) for d in differences.values())] for m in METRICS],
-        )
-    _print_notes(about)
-    sys.stdout.flush()
-
-
-def _print_notes(about: dict[str, Any]) -> None:
-    if about["n_unknown_gold"]:
-        unknown = about["unknown_gold"]
-        shown = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
-        print(
-            f"{about['n_unknown_gold']} mentions count as misses: the KB has none of their gold "
-            f"concepts ({shown})."
-        )
-    nil = about["nil"]
-    if nil["n"]:
-        print(
-            f"{nil['n']} mentions without a concept, apart: {nil['accuracy']:.4f} of them under "
-            f"the threshold {nil['threshold']:.4f}."
-        )
-
-
-def _figure(value: Optional[float], interval: Optional[list[float]]) -> str:
-    if value is None or interval is None:
-        return "-"
-    return f"{value:.4f} [{interval[0]:.4f}, {interval[1]:.4f}]"
-
-
-def _difference(row: dict[str, Any]) -> str:
-    low, high = row["ci"]
-    beyond = "*" if low > 0 or high < 0 else " "
-    return f"{row['difference']:+.4f} [{low:+.4f}, {high:+.4f}]{beyond}"

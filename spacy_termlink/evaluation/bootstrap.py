@@ -65,12 +65,27 @@ def mean_intervals(
         is the same and the interval has no width: it says nothing then.
     RETURNS (list[Interval]): M intervals.
     """
-    sums, n = sum_by_document(values, documents)
-    means = [
-        (weights @ sums) / (weights @ n)[:, None]
-        for weights in resample_weights(len(n), n_resamples=n_resamples)
+    return [
+        percentile_interval(column)
+        for column in resampled_means(values, documents, n_resamples=n_resamples).T
     ]
-    return [percentile_interval(column) for column in np.concatenate(means).T]
+
+
+def resampled_means(
+    values: np.ndarray, documents: Sequence[str], *, n_resamples: int = N_RESAMPLES
+) -> np.ndarray:
+    """Mean over mentions of each metric in every resample of the documents.
+
+    values (np.ndarray), documents (Sequence[str]): As for `mean_intervals`.
+    RETURNS (np.ndarray): (R, M).
+    """
+    sums, n = sum_by_document(values, documents)
+    return np.concatenate(
+        [
+            (weights @ sums) / (weights @ n)[:, None]
+            for weights in resample_weights(len(n), n_resamples=n_resamples)
+        ]
+    )
 
 
 def f1_interval(counts: np.ndarray, *, n_resamples: int = N_RESAMPLES) -> dict[str, Interval]:

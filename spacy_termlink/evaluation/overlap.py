@@ -1,0 +1,79 @@
+"""Overlap degree: how many words of a mention the names of its gold concept hold (seed 002)."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from ..lexical.words import find_words
+from ..terminology import Terminology
+
+#: Lucene's English list, which Elasticsearch and with it the BM25 of seed 002 takes.
+STOP_WORDS = frozenset(
+    ("a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it",
+     "no", "not", "of", "on", "or", "such", "that", "the", "their", "then", "there", "these",
+     "they", "this", "to", "was", "will", "with")
+)  # fmt: skip
+
+#: Bands of the degree, the lower bound left out: no shared word has a band of its own.
+EDGES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+BANDS = ("0", *(f"({low:g}, {high:g}]" for low, high in zip(EDGES[:-1], EDGES[1:], strict=True)))
+#: Band of a mention without a degree: only stop words, or a gold concept the terminology has not.
+NO_BAND = "none"
+
+
+def tokens(text: str) -> frozenset[str]:
+    """Distinct words of a text in normal form, without stop words and signs; a Chinese or Japanese
+    character is a word."""
+    return frozenset(
+        form
+        for form in find_words(text).forms
+        if form not in STOP_WORDS and any(char.isalnum() for char in form)
+    )
+
+
+def overlap_degree(query: str, names: Iterable[str]) -> float:
+    """|tokens of query and of any name| / |tokens of query| (seed 002; DESIGN.md, section 7).
+
+    query (str): What is searched.
+    names (Iterable[str]): All names of the gold concept.
+    RETURNS (float): 0 to 1; NaN for a query of nothing but stop words and signs.
+    """
+    wanted = tokens(query)
+    held = frozenset().union(*map(tokens, names))
+    return len(wanted & held) / len(wanted) if wanted else float("nan")
+
+
+def overlap_degrees(
+    terminology: Terminology, queries: Sequence[Sequence[str]], golds: Sequence[Sequence[str]]
+) -> np.ndarray:
+    """Degree of every mention.
+
+    queries (Sequence[Sequence[str]]): (N,) lists: what each mention is searched by.
+    golds (Sequence[Sequence[str]]): (N,) lists of living gold ids.
+    RETURNS (np.ndarray): (N,): the highest over a mention's queries and its gold concepts; NaN
+        where there is no gold concept, or no query has a token.
+    """
+    held: dict[str, frozenset[str]] = {}
+    for gold_id in {i for gold in golds for i in gold}:
+        rows = terminology.name_rows(terminology.row(gold_id))
+        held[gold_id] = frozenset().union(*(tokens(terminology.name_text(r)) for r in rows))
+    degrees = np.full(len(golds), np.nan)
+    for i, (forms, gold) in enumerate(zip(queries, golds, strict=True)):
+        wanted = [found for found in map(tokens, forms) if found]
+        values = [len(w & held[g]) / len(w) for w in wanted for g in gold]
+        if values:
+            degrees[i] = max(values)
+    return degrees
+
+
+def bands(degrees: np.ndarray) -> list[str]:
+    """Band of each degree: one of BANDS, or NO_BAND for NaN.
+
+    degrees (np.ndarray): (N,).
+    """
+    # a share such as 3/5 is the float nearest to it, as the edge is: no tolerance needed
+    places = np.searchsorted(EDGES, degrees, side="left")
+    return [
+        NO_BAND if missing else BANDS[place]
+        for place, missing in zip(places.tolist(), np.isnan(degrees).tolist(), strict=True)
+    ]
