@@ -76,6 +76,9 @@ class Encoder(Protocol):
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """Embeddings of the texts, (N, D) float32 with rows of norm 1, in the order given."""
 
+    def with_pooling(self, pooling: str) -> "Encoder":
+        """The same weights under another pooling, "mean" or "cls"."""
+
 
 class KnowledgeBase(Protocol):
     """What candidate generators need of a KB (`kb.TermKB` is one)."""

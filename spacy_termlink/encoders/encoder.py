@@ -1,5 +1,6 @@
 """The transformer encoder: texts in, unit-norm embeddings out."""
 
+import copy
 import hashlib
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -69,6 +70,13 @@ class TransformerEncoder:
                 digest.update(sha256_file(file).encode())
             self._fingerprint = digest.hexdigest()
         return self._fingerprint
+
+    def with_pooling(self, pooling: str) -> "TransformerEncoder":
+        """The same weights under another pooling, "mean" or "cls"."""
+        other = copy.copy(self)
+        other.settings = self.settings._replace(pooling=pooling)
+        other._fingerprint = None
+        return other
 
     def encode(
         self, texts: Sequence[str], *, progress: Optional[Callable[[int], object]] = None

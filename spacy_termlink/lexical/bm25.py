@@ -1,6 +1,7 @@
 """BM25 over texts: which of them share rare words with a query."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from math import log1p
 
 import numpy as np
 
@@ -48,13 +49,28 @@ class Bm25Index:
         rows = np.full((len(queries), n), -1, dtype=np.int64)
         scores = np.zeros((len(queries), n), dtype=np.float32)
         for i, query in enumerate(queries):
-            words = {self._vocab[w] for w in _words(query, normalized) if w in self._vocab}
-            if not words:
-                continue
-            found = self._bm25.get_scores_from_ids(sorted(words))  # (N,)
+            found = self.scores(_words(query, normalized))
             best = _top(found, n)
             rows[i, : len(best)], scores[i, : len(best)] = best, found[best]
         return rows, scores
+
+    def scores(self, words: Iterable[str]) -> np.ndarray:
+        """Score of every text for the words of a query, each counted once, (N,) float32."""
+        ids = {self._vocab[word] for word in words if word in self._vocab}
+        if not ids:
+            return np.zeros(self.n_texts, dtype=np.float32)
+        return self._bm25.get_scores_from_ids(sorted(ids))
+
+    def most(self, words: Iterable[str]) -> float:
+        """What no text's score for these words can reach: the sum of their inverse document
+        frequencies, log(1 + (N - n + 0.5) / (n + 0.5)) for a word in n of N texts."""
+        bounds = self._bm25.scores["indptr"] if self._vocab else np.zeros(1, dtype=np.int64)
+        total = 0.0
+        for word in sorted(set(words)):
+            place = self._vocab.get(word)
+            n = 0 if place is None else int(bounds[place + 1] - bounds[place])
+            total += log1p((self.n_texts - n + 0.5) / (n + 0.5))
+        return total
 
 
 def _top(scores: np.ndarray, n: int) -> np.ndarray:
