@@ -82,6 +82,15 @@ MESSAGES = {
     "TL813": "{path} is not a Parquet file with text: {reason}.",
     "TL814": "{path} is named twice among input, output and reject file: one would overwrite the other.",
     "TL815": "{path} has two fields '{field}'. Rename one of them, or name another with {option}.",
+    # serve
+    "TL850": "Cannot listen on {host}, port {port}: {reason}. Choose others with --host and --port.",
+    "TL851": "The {what} is too long: at most {limit} {unit} are read.",
+    "TL852": "No answer within {seconds} s. Send a shorter text, or serve with a longer --timeout.",
+    "TL853": "Too many requests wait already ({n}). Try again in a moment.",
+    "TL854": "No KB '{name}' is served here. There: {known}.",
+    "TL855": "The text cannot be read: {reason}.",
+    "TL856": "The request names another host than this machine. Serve with --host to be reached by name.",
+    "TL857": "The body of the request did not arrive within {seconds} s.",
     # text and lexical
     "TL201": "{path} is not a dictionary of names: {reason}. Build the KB again.",
     # mining

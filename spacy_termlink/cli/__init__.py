@@ -18,6 +18,7 @@ from .index import index_command
 from .info import info_command
 from .mine import mine_command
 from .search import search_command
+from .serve import serve_command
 from .train import train_command
 
 HELP = "Link the mentions of clinical texts to the concepts of terminologies."
@@ -34,7 +35,7 @@ app = typer.Typer(
 
 _FUNCTIONS: tuple[Callable[..., None], ...] = (
     fetch_command, convert_command, info_command, mine_command, train_command, index_command, search_command,
-    evaluate_command, evaluate_docs_command, convert_corpus_command, cluster_command, annotate_command,
+    evaluate_command, evaluate_docs_command, convert_corpus_command, cluster_command, annotate_command, serve_command,
 )  # fmt: skip
 #: Names of the commands, in the order of their work; "_" is typed as "-".
 COMMANDS = tuple(function.__name__.removesuffix("_command") for function in _FUNCTIONS)
