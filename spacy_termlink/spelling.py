@@ -74,6 +74,7 @@ def american(word: str) -> str:
     return found if found == word else american(found)
 
 
+@lru_cache(maxsize=1 << 16)
 def singulars(word: str) -> tuple[str, ...]:
     """What a word may be the plural of, the likeliest first; nothing for short words.
 
@@ -91,6 +92,7 @@ def singulars(word: str) -> tuple[str, ...]:
     return ()
 
 
+@lru_cache(maxsize=1 << 16)
 def plurals(word: str) -> tuple[str, ...]:
     """What the plural of a word may be, the likeliest first; nothing for short words.
 

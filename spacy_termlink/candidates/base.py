@@ -1,6 +1,7 @@
 """What the generators share: unique mentions, growing searches, candidates from name rows."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from itertools import islice, repeat
 from typing import Optional
 
 import numpy as np
@@ -15,20 +16,21 @@ Search = Callable[[np.ndarray, int], tuple[np.ndarray, np.ndarray]]
 
 
 def make_candidates(
-    terminology: Terminology, ranked: Iterable[Ranked], *, tier: str
-) -> list[Candidate]:
-    """Candidates of ranked concepts."""
-    return [
-        Candidate(
-            concept_id=terminology.concept_id(concept),
-            name=terminology.preferred_name(concept),
-            matched=terminology.name_text(name_row),
-            kind=NAME_KINDS[kind],
-            score=round(score, 6),
-            tier=tier,
-        )
-        for score, kind, concept, name_row in ranked
-    ]
+    terminology: Terminology, lists: Sequence[Sequence[Ranked]], *, tier: str
+) -> list[list[Candidate]]:
+    """Candidates of lists of ranked concepts; the tables are read once for all of them."""
+    flat = [found for ranked in lists for found in ranked]
+    concepts, name_rows = [found[2] for found in flat], [found[3] for found in flat]
+    made = map(
+        Candidate,
+        terminology.concept_ids(concepts),
+        terminology.preferred_names(concepts),
+        terminology.name_texts(name_rows),
+        (NAME_KINDS[found[1]] for found in flat),
+        (round(found[0], 6) for found in flat),
+        repeat(tier),
+    )
+    return [list(islice(made, len(ranked))) for ranked in lists]
 
 
 def search_concepts(

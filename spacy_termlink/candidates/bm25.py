@@ -36,10 +36,8 @@ class Bm25Candidates:
         """Concepts with the best scores; `matched` is the name that shares the largest part of its
         words with the mention. See `types.CandidateGenerator`."""
         strings, places = unique([" ".join(content_words(mention)) for mention in mentions])
-        lists = [
-            make_candidates(self.kb.terminology, self._rank(s.split(), k, allowed), tier="bm25")
-            for s in strings
-        ]
+        found = [self._rank(string.split(), k, allowed) for string in strings]
+        lists = make_candidates(self.kb.terminology, found, tier="bm25")
         return [list(lists[place]) for place in places]
 
     @cached_property

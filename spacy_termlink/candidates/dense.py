@@ -34,7 +34,7 @@ class DenseCandidates:
             return kb.index.search(vectors[left], n=n, allowed_rows=mask)
 
         found = search_concepts(terminology, kb.names, search, len(strings), k=k, allowed=allowed)
-        lists = [make_candidates(terminology, ranked, tier="dense") for ranked in found]
+        lists = make_candidates(terminology, found, tier="dense")
         return [list(lists[place]) if strings[place] else [] for place in places]
 
 

@@ -46,7 +46,7 @@ class NearestNames:
             return index.search(vectors[left], n=n, allowed_rows=None if mask.all() else mask)
 
         found = search_concepts(terminology, kb.names, search, len(strings), k=k, allowed=allowed)
-        lists = [make_candidates(terminology, ranked, tier=self.tier) for ranked in found]
+        lists = make_candidates(terminology, found, tier=self.tier)
         told = [bool(string) and bool(v.any()) for string, v in zip(strings, vectors, strict=True)]
         return [list(lists[place]) if told[place] else [] for place in places]
 

@@ -30,12 +30,8 @@ class ExactCandidates:
         self, mentions: Sequence[str], *, k: int, allowed: Optional[np.ndarray] = None
     ) -> list[list[Candidate]]:
         """Concepts named exactly so, score 1.0; see `types.CandidateGenerator`."""
-        return [
-            make_candidates(
-                self.kb.terminology, exact_concepts(self.kb, mention, allowed)[:k], tier="exact"
-            )
-            for mention in mentions
-        ]
+        found = [exact_concepts(self.kb, m, normalize(m), allowed)[:k] for m in mentions]
+        return make_candidates(self.kb.terminology, found, tier="exact")
 
 
 def make_exact_candidates() -> Callable[[KnowledgeBase], ExactCandidates]:
@@ -44,13 +40,15 @@ def make_exact_candidates() -> Callable[[KnowledgeBase], ExactCandidates]:
 
 
 def exact_concepts(
-    kb: KnowledgeBase, mention: str, allowed: Optional[np.ndarray] = None
+    kb: KnowledgeBase, mention: str, normalized: str, allowed: Optional[np.ndarray] = None
 ) -> list[Ranked]:
     """Concepts named by the mention: by its normal form, else by the first variant of it (singular,
     plural) that is a name, both with score 1.0; else by the dictionary, which knows other forms of
     words and other orders ("renal anomalies" is "abnormality of the kidney"), with score
-    OTHER_WORDS. Sorted by kind, then id; several are left where a name is ambiguous."""
-    normalized = normalize(mention)
+    OTHER_WORDS. Sorted by kind, then id; several are left where a name is ambiguous.
+
+    normalized (str): Normal form of the mention.
+    """
     if not normalized:
         return []
     found = _named(kb.terminology, mention, normalized, allowed)

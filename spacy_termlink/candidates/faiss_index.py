@@ -109,7 +109,8 @@ class DenseIndex:
 
         self.index = index
         self.factory = factory
-        self._flat = isinstance(index, faiss.IndexFlat)
+        # of a graph, what holds its vectors
+        self._storage = faiss.downcast_index(index.storage) if hasattr(index, "hnsw") else index
         if hasattr(index, "make_direct_map"):
             index.make_direct_map()
         if hasattr(index, "nprobe"):
@@ -173,10 +174,19 @@ class DenseIndex:
 
     def scores_of(self, vectors: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Inner products of vector i with the index rows `rows[i]`, (B, M); -1 gives 0."""
-        unique, inverse = np.unique(rows, return_inverse=True)
-        known = self.index.reconstruct_batch(np.maximum(unique, 0))
-        stored = known[inverse.reshape(rows.shape)]  # (B, M, D)
-        scores = np.einsum("bd,bmd->bm", vectors, stored)
+        import faiss
+
+        vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+        rows = np.ascontiguousarray(rows, dtype=np.int64)
+        if isinstance(self._storage, faiss.IndexFlat):
+            scores = np.empty(rows.shape, dtype=np.float32)
+            self._storage.compute_distance_subset(
+                len(rows), faiss.swig_ptr(vectors), rows.shape[1],
+                faiss.swig_ptr(scores), faiss.swig_ptr(rows),
+            )  # fmt: skip
+        else:
+            stored = self.vectors(np.maximum(rows, 0).ravel()).reshape(*rows.shape, -1)
+            scores = np.einsum("bd,bmd->bm", vectors, stored)  # (B, M, D)
         return np.where(rows < 0, np.float32(0), scores)
 
     def _compare(

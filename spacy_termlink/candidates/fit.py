@@ -61,11 +61,12 @@ def fit_hybrid(
         return Fitted(DEFAULT_WEIGHT, DEFAULT_THRESHOLD, 0, 0.0)
     picked = [texts[row] for row in sample]
     dense, _ = index.search(vectors[sample], n=N_NAMES)
-    lexical, _ = ngram.search(picked, n=N_NAMES)
+    queries = ngram.vectors(picked)
+    lexical, _ = ngram.search(queries, n=N_NAMES)
     rows = merge_rows(dense, lexical)
     rows[rows == sample[:, None]] = -1
     cosine = np.einsum("bd,bmd->bm", vectors[sample], vectors[np.maximum(rows, 0)])
-    shared = ngram.scores_of(ngram.vectors(picked), rows)
+    shared = ngram.scores_of(queries, rows)
     gold = [_concepts(terminology, names, row) for row in sample]
 
     def search(weight: float, kept: np.ndarray) -> list[list[Ranked]]:

@@ -44,26 +44,27 @@ class HybridCandidates:
         found by correcting the spelling (tier "spelling") come first too, and nothing has a better
         score than they."""
         strings, places = unique(mentions)
-        hits = [self._named(string, allowed) for string in strings]
+        normal = [normalize(string) for string in strings]
+        hits = [
+            self._named(string, text, allowed) for string, text in zip(strings, normal, strict=True)
+        ]
         # what is a name under another form is searched by that form: no misspelling and no odd
         # word order reaches the encoder, and its vector is in the index
         texts = [
-            self.kb.terminology.name_normalized(found[0][3]) if found else normalize(string)
-            for found, string in zip(hits, strings, strict=True)
+            self.kb.terminology.name_normalized(found[0][3]) if found else text
+            for found, text in zip(hits, normal, strict=True)
         ]
         searched, text_places = unique(texts)
         similar = self._similar(searched, k, allowed)
-        lists = [
-            self._join(found, self._doubted(searched[place], similar[place]), k)
-            for found, place in zip(hits, text_places, strict=True)
-        ]
+        doubted = [self._doubted(*found) for found in zip(searched, similar, strict=True)]
+        lists = self._join(hits, [doubted[place] for place in text_places], k)
         return [list(lists[place]) for place in places]
 
-    def _named(self, mention: str, allowed: Optional[np.ndarray]) -> list[Ranked]:
+    def _named(self, mention: str, text: str, allowed: Optional[np.ndarray]) -> list[Ranked]:
         if not self.exact:
             return []
-        return exact_concepts(self.kb, mention, allowed) or spelled_concepts(
-            self.kb, mention, allowed
+        return exact_concepts(self.kb, mention, text, allowed) or spelled_concepts(
+            self.kb, text, allowed
         )
 
     def _doubted(self, text: str, ranked: list[Ranked]) -> list[Ranked]:
@@ -76,16 +77,25 @@ class HybridCandidates:
         share = doubtful / ranked[0][0]
         return [(share * score, *rest) for score, *rest in ranked]
 
-    def _join(self, named: list[Ranked], ranked: list[Ranked], k: int) -> list[Candidate]:
+    def _join(
+        self, hits: list[list[Ranked]], similar: list[list[Ranked]], k: int
+    ) -> list[list[Candidate]]:
         terminology = self.kb.terminology
-        named = sorted(named, key=lambda r: (r[1], -len(terminology.name_rows(r[2])), r[2]))
-        hits = {concept for _, _, concept, _ in named}
-        corrected = bool(named) and named[0][0] <= MOST
-        first = make_candidates(terminology, named[:k], tier="spelling" if corrected else "exact")
-        # what a corrected text finds is no surer than the correction
-        share = named[0][0] if corrected else 1.0
-        rest = [(share * r[0], *r[1:]) for r in ranked if r[2] not in hits][: k - len(first)]
-        return first + make_candidates(terminology, rest, tier="hybrid")
+        rows = terminology.name_rows
+        hits = [sorted(named, key=lambda r: (r[1], -len(rows(r[2])), r[2])) for named in hits]
+        corrected = [bool(named) and named[0][0] <= MOST for named in hits]
+        exact = [[] if wrong else named[:k] for named, wrong in zip(hits, corrected, strict=True)]
+        spelled = [named[:k] if wrong else [] for named, wrong in zip(hits, corrected, strict=True)]
+        rest = []
+        for named, wrong, ranked in zip(hits, corrected, similar, strict=True):
+            concepts = {found[2] for found in named}
+            # what a corrected text finds is no surer than the correction
+            share = named[0][0] if wrong else 1.0
+            others = [(share * r[0], *r[1:]) for r in ranked if r[2] not in concepts]
+            rest.append(others[: max(0, k - len(named))])
+        tiers = {"exact": exact, "spelling": spelled, "hybrid": rest}
+        lists = [make_candidates(terminology, tiers[tier], tier=tier) for tier in tiers]
+        return [[*a, *b, *c] for a, b, c in zip(*lists, strict=True)]
 
     def _similar(
         self, texts: list[str], k: int, allowed: Optional[np.ndarray]
@@ -100,7 +110,7 @@ class HybridCandidates:
 
         def search(left: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
             dense, _ = kb.index.search(vectors[left], n=n, allowed_rows=mask)
-            lexical, _ = kb.ngram.search([texts[i] for i in left], n=n, allowed_rows=mask)
+            lexical, _ = kb.ngram.search(queries[left], n=n, allowed_rows=mask)
             rows = merge_rows(dense, lexical)  # (B, 2n)
             return rows, combine(
                 kb.index.scores_of(vectors[left], rows),

@@ -27,13 +27,14 @@ class NgramCandidates:
         `types.CandidateGenerator`."""
         kb, terminology = self.kb, self.kb.terminology
         strings, places = unique([normalize(mention) for mention in mentions])
+        queries = kb.ngram.vectors(strings)
         mask = None if allowed is None else kb.names.mask(terminology, allowed)
 
         def search(left: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-            return kb.ngram.search([strings[i] for i in left], n=n, allowed_rows=mask)
+            return kb.ngram.search(queries[left], n=n, allowed_rows=mask)
 
         found = search_concepts(terminology, kb.names, search, len(strings), k=k, allowed=allowed)
-        lists = [make_candidates(terminology, ranked, tier="ngram") for ranked in found]
+        lists = make_candidates(terminology, found, tier="ngram")
         return [list(lists[place]) for place in places]
 
 

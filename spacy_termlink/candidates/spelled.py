@@ -21,7 +21,7 @@ LEAST_LETTERS = 3
 
 
 def spelled_concepts(
-    kb: KnowledgeBase, mention: str, allowed: Optional[np.ndarray] = None
+    kb: KnowledgeBase, text: str, allowed: Optional[np.ndarray] = None
 ) -> list[Ranked]:
     """Concepts named by a mention once its misspelled words are corrected.
 
@@ -29,8 +29,10 @@ def spelled_concepts(
     names may be another word. So the score is CONFIRMED only where each corrected word can only be
     a slip (`SpellingIndex.is_slip`) and another word of the mention is one of the names'. Where only
     one of the two holds, it lies below the KB's threshold; where neither does, nothing is found.
+
+    text (str): Normal form of the mention.
     """
-    words = normalize(mention).split(" ")
+    words = text.split(" ")
     corrected = [kb.spelling.suggest(word) or word for word in words]
     if corrected == words:
         return []
@@ -41,7 +43,8 @@ def spelled_concepts(
     if not (confirmed or slips):
         return []
     score = CONFIRMED if confirmed and slips else DOUBTFUL * kb.meta["threshold"]
-    return [(score, *hit[1:]) for hit in exact_concepts(kb, " ".join(corrected), allowed)]
+    mention = " ".join(corrected)
+    return [(score, *hit[1:]) for hit in exact_concepts(kb, mention, normalize(mention), allowed)]
 
 
 def is_lookalike(kb: KnowledgeBase, text: str, name: str) -> bool:

@@ -9,7 +9,7 @@ import hashlib
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Optional
 
@@ -37,6 +37,7 @@ class SpellingIndex:
     def __init__(self, arrays: dict[str, np.ndarray]) -> None:
         self._arrays = arrays
         self._keys = arrays["keys"]
+        self._suggested = lru_cache(maxsize=1 << 15)(self._suggest)
 
     @classmethod
     def build(cls, names: Sequence[str]) -> "SpellingIndex":
@@ -79,14 +80,15 @@ class SpellingIndex:
         RETURNS (Optional[str]): None for a word of the names, a short word, and one without
             neighbour.
         """
-        if not _indexed(word):
+        return self._suggested(word)
+
+    def _suggest(self, word: str) -> Optional[str]:
+        if not _indexed(word) or any(self._word(i) == word for i in self._at(_key(word))):
             return None
         found: set[tuple[int, str]] = set()
         for form in _forms(word):
             for i in self._at(_key(form)):
                 known = self._word(i)
-                if known == word:
-                    return None
                 if one_edit(known, word):
                     found.add((-int(self._arrays["counts"][i]), known))
         return min(found)[1] if found else None
@@ -120,7 +122,7 @@ class SpellingIndex:
         return sorted(word[::-1] for word in self._sorted)
 
     def _at(self, key: int) -> list[int]:
-        first = int(np.searchsorted(self._keys, np.uint64(key)))
+        first = bisect_left(memoryview(self._keys), key)
         last = first
         while last < len(self._keys) and int(self._keys[last]) == key:
             last += 1

@@ -89,22 +89,21 @@ class NgramIndex:
         return cls({name: map_array(folder / f"{name}.npy") for name in ARRAYS})
 
     def search(
-        self, mentions: Sequence[str], *, n: int, allowed_rows: Optional[np.ndarray] = None
+        self, queries: sp.csr_matrix, *, n: int, allowed_rows: Optional[np.ndarray] = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """The n most similar names of each mention, among those that share one of its rarest
         n-grams (POSTINGS).
 
-        mentions (Sequence[str]): Normal forms, (B,).
+        queries (sp.csr_matrix): The mentions, from `vectors`, (B, vocabulary).
         n (int): Names wanted.
         allowed_rows (Optional[np.ndarray]): Boolean mask over rows.
         RETURNS (tuple[np.ndarray, np.ndarray]): Rows (B, n) int64 and cosines (B, n) float32, best
             first, ties by row; row -1 fills up where fewer share an n-gram with the mention.
         """
         n = min(n, self.n_names)
-        rows = np.full((len(mentions), n), -1, dtype=np.int64)
-        scores = np.zeros((len(mentions), n), dtype=np.float32)
-        queries = self.vectors(mentions)
-        for first in range(0, len(mentions), CHUNK):
+        rows = np.full((queries.shape[0], n), -1, dtype=np.int64)
+        scores = np.zeros((queries.shape[0], n), dtype=np.float32)
+        for first in range(0, queries.shape[0], CHUNK):
             chunk = queries[first : first + CHUNK]
             found = self._propose(chunk, n, allowed_rows)
             values = self.scores_of(chunk, found)
@@ -124,22 +123,20 @@ class NgramIndex:
         rows (np.ndarray): (B, M) index rows; -1 gives 0.
         RETURNS (np.ndarray): (B, M) float32; a sum does not depend on the rest of the batch.
         """
-        offsets, ids, weights = self._by_name.indptr, self._by_name.indices, self._by_name.data
+        n_grams = len(self.vocabulary)
         out = np.zeros(rows.shape, dtype=np.float32)
         for first in range(0, len(rows), CHUNK):
-            flat = rows[first : first + CHUNK].ravel()
-            known = np.flatnonzero(flat >= 0)
-            starts = offsets[flat[known]]
-            lengths = offsets[flat[known] + 1] - starts
-            ends = np.cumsum(lengths)
-            at = np.repeat(starts - ends + lengths, lengths) + np.arange(
-                ends[-1] if len(ends) else 0
+            chunk = rows[first : first + CHUNK]
+            mentions, places = np.nonzero(chunk >= 0)
+            names = self._by_name[chunk[mentions, places]]
+            # one vector for all mentions: the n-grams of mention i start at i * n_grams
+            dense = queries[first : first + CHUNK].toarray().ravel()
+            shifts = (mentions * n_grams).astype(names.indices.dtype)
+            names.indices += np.repeat(shifts, np.diff(names.indptr))
+            beside = sp.csr_matrix(
+                (names.data, names.indices, names.indptr), shape=(len(mentions), len(dense))
             )
-            pairs = np.repeat(np.arange(len(known)), lengths)
-            dense = queries[first : first + CHUNK].toarray()  # (CHUNK, vocabulary)
-            products = dense[known[pairs] // rows.shape[1], ids[at]] * weights[at]
-            sums = np.bincount(pairs, products, minlength=len(known))
-            out[first : first + CHUNK].reshape(-1)[known] = sums
+            out[first + mentions, places] = beside @ dense
         return out
 
     def _propose(

@@ -1,5 +1,6 @@
 """Terminology: an opened terminology folder, memory-mapped, with lookups by id and by name."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -149,15 +150,27 @@ class Terminology:
         """Id of a concept row."""
         return self._ids[row].as_py()
 
+    def concept_ids(self, rows: Sequence[int]) -> list[str]:
+        """Ids of concept rows."""
+        return _strings(self._ids, rows)
+
     def preferred_name(self, row: int) -> str:
         """Preferred name of a concept row."""
         return self._preferred[row].as_py()
+
+    def preferred_names(self, rows: Sequence[int]) -> list[str]:
+        """Preferred names of concept rows."""
+        return _strings(self._preferred, rows)
 
     # --- names
 
     def name_text(self, name_row: int) -> str:
         """Text of a name row, as the source writes it."""
         return self._texts[name_row].as_py()
+
+    def name_texts(self, name_rows: Sequence[int]) -> list[str]:
+        """Texts of name rows."""
+        return _strings(self._texts, name_rows)
 
     def name_normalized(self, name_row: int) -> str:
         """Normal form of a name row."""
@@ -236,8 +249,8 @@ class Terminology:
 
     def _find_all(self, strings: pa.StringArray, prefix: str, text: str) -> list[int]:
         hashes, rows = self._lookup[f"{prefix}_hashes"], self._lookup[f"{prefix}_rows"]
-        wanted = np.uint64(hash_text(text))
-        at = int(np.searchsorted(hashes, wanted))
+        wanted = hash_text(text)
+        at = bisect_left(memoryview(hashes), wanted)  # np.searchsorted: four times the time for one
         found = []
         while at < len(hashes) and hashes[at] == wanted:
             row = int(rows[at])
@@ -276,6 +289,11 @@ def _map_array(path: Path) -> np.ndarray:
         raise TermlinkError("TL103", path=path.parent.parent, reason=f"{where}: {error}") from error
     # an ndarray view of the map: np.memmap's own indexing is several times slower
     return array.view(np.ndarray)
+
+
+def _strings(strings: pa.StringArray, rows: Sequence[int]) -> list[str]:
+    # many at once take a tenth of the time that one by one do
+    return strings.take(pa.array(rows, type=pa.int64())).to_pylist()
 
 
 def _only_chunk(column: pa.ChunkedArray) -> pa.Array:

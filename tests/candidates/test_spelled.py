@@ -13,6 +13,7 @@ from spacy_termlink.encoders import load_encoder
 from spacy_termlink.kb import TermKB, build_kb
 from spacy_termlink.terminology import Concept, Name
 from spacy_termlink.terminology.builder import build_terminology
+from spacy_termlink.text import normalize
 
 CONCEPTS = [
     Concept("S:1", "Dysphagia", [Name("Progressive dysphagia", "narrow")]),
@@ -50,14 +51,14 @@ def kb(tmp_path_factory, tiny_encoder):
     ],
 )
 def test_score_says_how_sure_the_correction_is(kb, mention, concept, sure):
-    [(score, _, row, _)] = spelled_concepts(kb, mention)
+    [(score, _, row, _)] = spelled_concepts(kb, normalize(mention))
     assert kb.terminology.concept_id(row) == concept
     assert score == CONFIRMED if sure else score < kb.threshold
 
 
 @pytest.mark.parametrize("mention", ["dysphasia", "Hearing impairment", "hnad pain", "", "nothing"])
 def test_nothing_to_correct(kb, mention):
-    assert spelled_concepts(kb, mention) == []
+    assert spelled_concepts(kb, normalize(mention)) == []
 
 
 def test_a_word_that_the_terminology_lacks_gets_no_good_score(kb):

@@ -26,7 +26,7 @@ def index():
 
 def test_every_name_finds_itself_first(index):
     names = make_names(3000)
-    rows, scores = index.search(names, n=3)
+    rows, scores = index.search(index.vectors(names), n=3)
     assert np.allclose(scores[:, 0], 1, atol=1e-5)
     # names of the same trigrams ("pain pain", "pain pain pain") share the first place
     same = [
@@ -39,7 +39,7 @@ def test_every_name_finds_itself_first(index):
 
 def test_pruned_search_against_exact_search(index):
     mentions = ["renl cyst", "hart failure", "acut pain in joint", "bilaterl hearing los", "toe"]
-    rows, scores = index.search(mentions, n=5)
+    rows, scores = index.search(index.vectors(mentions), n=5)
     for mention, row, score in zip(mentions, rows, scores):
         exact = exact_scores(index, mention)
         best = np.lexsort((np.arange(len(exact)), -exact))[:5]
@@ -50,9 +50,9 @@ def test_pruned_search_against_exact_search(index):
 
 def test_scores_do_not_depend_on_the_batch(index):
     names = make_names(400)
-    rows, scores = index.search(names, n=4)
+    rows, scores = index.search(index.vectors(names), n=4)
     for i in (0, 70, len(names) - 1):
-        row, score = index.search([names[i]], n=4)
+        row, score = index.search(index.vectors([names[i]]), n=4)
         assert np.array_equal(row[0], rows[i])
         assert np.array_equal(score[0], scores[i])
 
@@ -63,12 +63,16 @@ def test_only_allowed_rows_are_found(index, monkeypatch, few_rows):
     monkeypatch.setattr(ngram, "FEW_ROWS", few_rows)
     allowed = np.zeros(index.n_names, dtype=bool)
     allowed[::7] = True
-    rows, scores = index.search(["renal cyst", "hearing loss"], n=5, allowed_rows=allowed)
+    rows, scores = index.search(
+        index.vectors(["renal cyst", "hearing loss"]), n=5, allowed_rows=allowed
+    )
     assert allowed[rows].all()
     for mention, score in zip(["renal cyst", "hearing loss"], scores):
         exact = np.sort(exact_scores(index, mention)[allowed])[::-1]
         assert np.allclose(score, exact[:5], atol=1e-6)
-    rows, _ = index.search(["renal cyst"], n=5, allowed_rows=np.zeros(index.n_names, dtype=bool))
+    rows, _ = index.search(
+        index.vectors(["renal cyst"]), n=5, allowed_rows=np.zeros(index.n_names, dtype=bool)
+    )
     assert (rows == -1).all()
 
 
@@ -78,7 +82,9 @@ def test_written_and_opened_it_is_the_same(index, tmp_path):
     for name, array in index._arrays.items():
         assert np.array_equal(array, opened._arrays[name]), name
     mentions = ["renal cyst", "acute hart failure"]
-    for a, b in zip(index.search(mentions, n=5), opened.search(mentions, n=5)):
+    for a, b in zip(
+        index.search(index.vectors(mentions), n=5), opened.search(opened.vectors(mentions), n=5)
+    ):
         assert np.array_equal(a, b)
 
 
@@ -93,7 +99,7 @@ def test_ngrams_of_words_and_of_characters_without_spaces():
 
 def test_chinese_names():
     index = NgramIndex.build(["头痛", "腹痛", "慢性头痛"])
-    rows, scores = index.search(["头疼", "慢性腹痛"], n=2)
+    rows, scores = index.search(index.vectors(["头疼", "慢性腹痛"]), n=2)
     assert rows[0, 0] == 0
     assert rows[1, 0] in (1, 2)
     assert 0 < scores[0, 0] < 1
@@ -101,17 +107,19 @@ def test_chinese_names():
 
 def test_unknown_ngrams_keep_the_cosine_below_one():
     index = NgramIndex.build(["pain", "cyst"])
-    _, scores = index.search(["pain xyzzy"], n=1)
+    _, scores = index.search(index.vectors(["pain xyzzy"]), n=1)
     assert 0 < scores[0, 0] < 0.8
 
 
 @pytest.mark.parametrize("mention", ["", " ", "\x00", "\ud800", "zzz"])
 def test_nothing_in_common(mention):
-    rows, scores = NgramIndex.build(["pain", "cyst"]).search([mention], n=2)
+    index = NgramIndex.build(["pain", "cyst"])
+    rows, scores = index.search(index.vectors([mention]), n=2)
     assert (rows == -1).all()
     assert (scores == 0).all()
 
 
 def test_no_names_and_no_mentions():
-    assert NgramIndex.build([]).search(["pain"], n=3)[0].shape == (1, 0)
-    assert NgramIndex.build(["pain"]).search([], n=3)[0].shape == (0, 1)
+    empty, one = NgramIndex.build([]), NgramIndex.build(["pain"])
+    assert empty.search(empty.vectors(["pain"]), n=3)[0].shape == (1, 0)
+    assert one.search(one.vectors([]), n=3)[0].shape == (0, 1)
