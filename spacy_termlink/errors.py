@@ -136,6 +136,11 @@ MESSAGES = {
     "TL982": "{path}, {place}: {reason}.",
     "TL983": "{path} holds no document.",
     "TL984": "Document '{doc_id}' cannot be written as {format}: {reason}.",
+    # report
+    "TL970": "{path} is not a report config: {reason}.",
+    "TL971": "[report] names '{name}' in its {kind}, but there is no section [{kind}.{name}].",
+    "TL972": "{where}: {reason}.",
+    "TL973": "Nothing to report on. {reason}",
     # encoders
     "TL300": "'{name}' is neither an encoder folder nor a model in the local Hugging Face cache. Get one with 'termlink fetch minilm'.",
     "TL301": "{path} holds no safetensors file. Pickled weights are not read; save the model as safetensors.",

