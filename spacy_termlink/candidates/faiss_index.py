@@ -110,7 +110,9 @@ class DenseIndex:
         self.index = index
         self.factory = factory
         # of a graph, what holds its vectors
-        self._storage = faiss.downcast_index(index.storage) if hasattr(index, "hnsw") else index
+        self._storage: Any = (
+            faiss.downcast_index(index.storage) if hasattr(index, "hnsw") else index
+        )
         if hasattr(index, "make_direct_map"):
             index.make_direct_map()
         if hasattr(index, "nprobe"):
@@ -174,15 +176,15 @@ class DenseIndex:
 
     def scores_of(self, vectors: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Inner products of vector i with the index rows `rows[i]`, (B, M); -1 gives 0."""
-        import faiss
+        library: Any = importlib.import_module("faiss")  # its stubs lack the call
 
         vectors = np.ascontiguousarray(vectors, dtype=np.float32)
         rows = np.ascontiguousarray(rows, dtype=np.int64)
-        if isinstance(self._storage, faiss.IndexFlat):
+        if isinstance(self._storage, library.IndexFlat):
             scores = np.empty(rows.shape, dtype=np.float32)
             self._storage.compute_distance_subset(
-                len(rows), faiss.swig_ptr(vectors), rows.shape[1],
-                faiss.swig_ptr(scores), faiss.swig_ptr(rows),
+                len(rows), library.swig_ptr(vectors), rows.shape[1],
+                library.swig_ptr(scores), library.swig_ptr(rows),
             )  # fmt: skip
         else:
             stored = self.vectors(np.maximum(rows, 0).ravel()).reshape(*rows.shape, -1)

@@ -2,10 +2,11 @@
 
 import copy
 import hashlib
+import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Optional
 
@@ -24,7 +25,7 @@ from .weights import weight_files
 TOKENS_PER_BATCH = 2048
 #: A matrix of few rows takes another way through the library, which rounds otherwise: with this many
 #: tokens at least, a text alone and in a batch has the same embedding.
-MIN_TOKENS = 32
+MIN_TOKENS = 16
 #: Characters kept of a text per token of the maximum length: a longer text is cut before it is
 #: tokenised, since a note of one 5 MB word takes minutes otherwise.
 CHARACTERS_PER_TOKEN = 32
@@ -92,7 +93,8 @@ class TransformerEncoder:
         """
         ids = [self._token_ids(text) for text in texts]
         embeddings = np.empty((len(texts), self.width), dtype=np.float32)
-        batches = token_batches([len(text) for text in ids], TOKENS_PER_BATCH)
+        lengths = [len(text) for text in ids]
+        batches = token_batches(lengths, even_tokens(lengths, torch.get_num_threads()))
         for rows, encoded in self._encode_batches(ids, batches):
             embeddings[rows] = encoded
             if progress is not None:
@@ -105,16 +107,16 @@ class TransformerEncoder:
         """A batch per thread, each with one thread of its own. Threads that share an operation wait
         for one another at its end, thousands of times a second, by spinning: where the processors
         are not all ours (a quota, other jobs) that costs more than all the arithmetic."""
-        if not batches:
-            return
         n_threads = torch.get_num_threads()
-        with ThreadPoolExecutor(
-            min(n_threads, len(batches)), initializer=partial(torch.set_num_threads, 1)
-        ) as pool:
-            yield from zip(
-                batches, pool.map(partial(self._encode_batch, ids), batches), strict=True
-            )
-        torch.set_num_threads(n_threads)  # else threads to come would start with the pool's setting
+        encode = partial(self._encode_batch, ids)
+        if n_threads == 1:
+            yield from ((rows, encode(rows)) for rows in batches)
+            return
+        pool = _threads(os.getpid(), n_threads)
+        try:
+            yield from zip(batches, pool.map(partial(_alone, encode), batches), strict=True)
+        finally:  # else threads to come would start with the pool's setting
+            torch.set_num_threads(n_threads)
 
     @torch.inference_mode()
     def _encode_batch(self, ids: list[list[int]], rows: np.ndarray) -> np.ndarray:
@@ -182,6 +184,26 @@ def load_tokenizer(folder: Path, max_length: int) -> Tokenizer:
     tokenizer.no_padding()
     tokenizer.enable_truncation(max_length)
     return tokenizer
+
+
+@lru_cache(maxsize=1)
+def _threads(pid: int, n_threads: int) -> ThreadPoolExecutor:
+    """The threads that encode. They are started once, which takes as long as a mention does, and
+    again in a forked process, where they are missing."""
+    return ThreadPoolExecutor(n_threads)
+
+
+def _alone(encode: Callable[[np.ndarray], np.ndarray], rows: np.ndarray) -> np.ndarray:
+    torch.set_num_threads(1)
+    return encode(rows)
+
+
+def even_tokens(lengths: Sequence[int], n_threads: int) -> int:
+    """Tokens that a batch may hold, so that all threads have as much to do."""
+    n_tokens = sum(lengths)
+    rounds = -(-n_tokens // (n_threads * TOKENS_PER_BATCH))
+    share = -(-n_tokens // max(1, rounds * n_threads))
+    return max(2 * MIN_TOKENS, share + max(lengths, default=0) // 2)
 
 
 def token_batches(lengths: Sequence[int], tokens_per_batch: int) -> list[np.ndarray]:

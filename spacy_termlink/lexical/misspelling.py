@@ -122,7 +122,7 @@ class SpellingIndex:
         return sorted(word[::-1] for word in self._sorted)
 
     def _at(self, key: int) -> list[int]:
-        first = bisect_left(memoryview(self._keys), key)
+        first = bisect_left(self._keys.data, key)
         last = first
         while last < len(self._keys) and int(self._keys[last]) == key:
             last += 1

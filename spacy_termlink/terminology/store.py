@@ -250,7 +250,7 @@ class Terminology:
     def _find_all(self, strings: pa.StringArray, prefix: str, text: str) -> list[int]:
         hashes, rows = self._lookup[f"{prefix}_hashes"], self._lookup[f"{prefix}_rows"]
         wanted = hash_text(text)
-        at = bisect_left(memoryview(hashes), wanted)  # np.searchsorted: four times the time for one
+        at = bisect_left(hashes.data, wanted)  # np.searchsorted: four times the time for one
         found = []
         while at < len(hashes) and hashes[at] == wanted:
             row = int(rows[at])

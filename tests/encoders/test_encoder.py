@@ -9,7 +9,12 @@ import torch
 
 from spacy_termlink.encoders import load_encoder
 from spacy_termlink.encoders.bert import BertForward, group_lengths
-from spacy_termlink.encoders.encoder import token_batches
+from spacy_termlink.encoders.encoder import (
+    MIN_TOKENS,
+    TOKENS_PER_BATCH,
+    even_tokens,
+    token_batches,
+)
 from spacy_termlink.encoders.generic import AutoForward
 from spacy_termlink.errors import TermlinkError
 
@@ -153,3 +158,16 @@ def test_batches_hold_every_row_once_and_no_more_tokens_than_allowed():
     sizes = [[lengths[row] for row in batch] for batch in batches]
     assert sizes == [[1, 2, 2, 3], [5], [9], [30]]
     assert group_lengths([[1], [1, 2], [3, 4]]) == [(0, 1, 1), (1, 2, 2)]
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+@pytest.mark.parametrize("lengths", [[3] * 40, [1, 2, 50], [], [9], list(range(1, 300))])
+def test_batches_are_shared_evenly_by_the_threads(n_threads, lengths):
+    limit = even_tokens(lengths, n_threads)
+    batches = token_batches(lengths, limit)
+    n_tokens = [sum(lengths[row] for row in batch) for batch in batches]
+    rounds = -(-sum(lengths) // (n_threads * TOKENS_PER_BATCH))
+    assert len(batches) <= n_threads * max(1, rounds) + 1
+    # no thread has more to do than its share and one text, or than is worth a thread
+    share = sum(lengths) / (n_threads * max(1, rounds))
+    assert max(n_tokens, default=0) <= max(2 * MIN_TOKENS, share + max(lengths, default=0))
