@@ -9,11 +9,15 @@ from ._common import keep_inputs, note, print_table, save_json
 
 #: Key of the figures -> what the table calls them.
 ROWS = {
-    "strict": "strict (offsets and concept)",
-    "partial": "partial (overlap and concept)",
-    "documents": "document level (concepts)",
-    "mentions_strict": "mentions alone, strict",
-    "mentions_partial": "mentions alone, partial",
+    "mentions_strict": "finding mentions, strict",
+    "mentions_partial": "finding mentions, partial",
+    "mentions_documents": "finding mentions, document level (texts)",
+    "linking_strict": "linking gold mentions, strict",
+    "linking_partial": "linking gold mentions, partial",
+    "linking_documents": "linking gold mentions, document level",
+    "strict": "both, strict (offsets and concept)",
+    "partial": "both, partial (overlap and concept)",
+    "documents": "both, document level (concepts)",
 }
 
 
@@ -64,12 +68,15 @@ def _print(figures: dict[str, Any]) -> None:
     print(f"{figures['kb']} {figures['release']}".rstrip() + f", {figures['set']}: ", end="")
     print(f"{figures['n']} documents, {figures['n_entities']} entities")
     names = ("precision", "recall", "f1")
-    rows = [
-        [label, *(_figure(figures[key], name) for name in names)] for key, label in ROWS.items()
-    ]
+    linking = figures["linking_on_gold"] or {}
+    rows = []
+    for key, title in ROWS.items():
+        on_gold = key.startswith("linking_")
+        row = linking.get(key.removeprefix("linking_")) if on_gold else figures[key]
+        if row:
+            rows.append([title, *(_figure(row, name) for name in names)])
     print_table(["", *names], rows)
-    linking = figures["linking_on_gold"]
-    if linking and linking["accuracy"] is not None:
+    if linking.get("accuracy") is not None:
         right, refused = linking["accuracy"], linking["refused"]
         print(f"linking on the {linking['n']} gold mentions: {right:.4f} right, {refused:.4f} NIL")
 

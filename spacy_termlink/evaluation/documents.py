@@ -9,11 +9,17 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from ..counts import prf
 from ..errors import TermlinkError
+from ..text import normalize
 from .bootstrap import f1_interval
 from .mentions import AnnotatedDoc, Entity
 
 Resolve = Callable[[str], Optional[str]]
 Fits = Callable[[Entity, Entity], bool]
+
+#: Figures of finding and linking together.
+BOTH = ("strict", "partial", "documents")
+#: Figures of finding alone.
+MENTIONS = ("mentions_strict", "mentions_partial", "mentions_documents")
 
 
 def evaluate_documents(
@@ -29,16 +35,19 @@ def evaluate_documents(
     - "partial": at least one character in common, and a concept as above;
     - "mentions_strict", "mentions_partial": offsets alone, whatever the concept, NIL included;
     - "documents": no pairs; per document the set of gold concept ids (`doc_concepts` where the file
-      has it, else those of its entities) against the set of predicted ids.
+      has it, else those of its entities) against the set of predicted ids;
+    - "mentions_documents": no pairs; per document the set of the gold entities' texts in normal form
+      against that of the predicted ones, NIL included.
     In the first two, an entity without concepts (NIL) neither is predicted nor has to be found; a
     concept predicted on a gold NIL entity is a false positive. A gold entity of several concepts is
     right with any of them and is one entity; on document level each of them has to be found. Ids of
-    an `accept` list are as right as the concept they stand for. Labels are not compared. The empty cases are those of `counts.prf`.
+    an `accept` list are as right as the concept they stand for. Labels are not compared. The empty
+    cases are those of `counts.prf`.
 
     gold_docs, pred_docs (Sequence[AnnotatedDoc]): The same documents in the same order.
     resolve (Optional[Resolve]): Living id of an id, None where unknown (then the id stays as it is);
         applied to both sides.
-    RETURNS (dict): The five names above -> {"precision", "recall", "f1", "tp", "fp", "fn", "ci"}, and
+    RETURNS (dict): The six names above -> {"precision", "recall", "f1", "tp", "fp", "fn", "ci"}, and
         "n" documents, "n_entities" gold ones, "n_concepts" gold ones over documents.
     RAISES (TermlinkError): TL905 if the documents differ.
     """
@@ -52,6 +61,7 @@ def evaluate_documents(
         "documents": [_sets(_concepts(g), _accepted(g, _concepts(p))) for g, p in pairs],
         "mentions_strict": [_paired(g.entities, p.entities, _same_span) for g, p in pairs],
         "mentions_partial": [_paired(g.entities, p.entities, _overlap) for g, p in pairs],
+        "mentions_documents": [_sets(_texts(g), _texts(p)) for g, p in pairs],
     }
     return {
         **{name: _figures(np.array(rows).reshape(-1, 3)) for name, rows in counts.items()},
@@ -105,6 +115,10 @@ def _near_link(gold: Entity, pred: Entity) -> bool:
 
 def _linked(doc: AnnotatedDoc) -> list[Entity]:
     return [entity for entity in doc.entities if entity.concepts]
+
+
+def _texts(doc: AnnotatedDoc) -> set[str]:
+    return {normalize(doc.text[entity.start : entity.end]) for entity in doc.entities}
 
 
 def _concepts(doc: AnnotatedDoc) -> set[str]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Optional
 
+import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
@@ -12,6 +13,8 @@ from ..annotate.notes import REJECT_CODES
 from ..errors import TermlinkError
 from ..pipeline.term_linker import TermLinker
 from ..types import NIL
+from .bootstrap import mean_intervals
+from .documents import BOTH, evaluate_documents
 from .mentions import AnnotatedDoc, Entity
 
 BATCH_SIZE = 128
@@ -71,39 +74,68 @@ def link_gold_mentions(
 
     linker (TermLinker): Whose links are taken.
     resolve (Callable[[str], Optional[str]]): Living id of an id.
-    RETURNS (Optional[dict[str, Any]]): "accuracy" (share whose link is among the gold concepts),
-        "refused" (share that got NIL, the threshold's price) and "n" of the entities with concepts,
-        "nil_accuracy" (share of NIL) and "n_nil" of those without. None for a linker of a span
-        group, whose spans another component makes.
+    RETURNS (Optional[dict[str, Any]]): "strict", "partial" and "documents" (see `evaluate_documents`;
+        a link stands at its gold entity's offsets), "accuracy" (share whose link is among the gold
+        concepts), "refused" (share that got NIL, the threshold's price) and "n" of the entities with
+        concepts, "nil_accuracy" (share of NIL) and "n_nil" of those without, "ci" of the three
+        shares. None for a linker of a span group, whose spans another component makes.
     """
     if linker.cfg["spans_key"] is not None:
         return None
     finders = [n for n in nlp.pipe_names if "doc.ents" in nlp.get_pipe_meta(n).assigns]
-    right = {True: 0, False: 0}  # by whether the entity has concepts
-    n = {True: 0, False: 0}
-    refused = 0
+    preds: list[list[Entity]] = [[] for _ in docs]
+    # right or not, refused or not, document: of entities with concepts and of those without
+    linked: dict[bool, list[tuple[bool, bool, str]]] = {True: [], False: []}
     with nlp.select_pipes(disable=finders):
         prepared, golds = _prepare(nlp, docs)
-        for gold, doc in zip(golds, nlp.pipe(prepared, batch_size=BATCH_SIZE), strict=True):
+        for (place, gold), doc in zip(
+            golds, nlp.pipe(prepared, batch_size=BATCH_SIZE), strict=True
+        ):
             for entity, span in zip(gold, doc.ents, strict=True):
                 wanted = {resolve(i) or i for i in entity.gold} or {NIL}
-                n[bool(entity.concepts)] += 1
-                right[bool(entity.concepts)] += span.kb_id_ in wanted
-                refused += bool(entity.concepts) and span.kb_id_ == NIL
+                right, refused = span.kb_id_ in wanted, span.kb_id_ == NIL
+                linked[bool(entity.concepts)].append((right, refused, docs[place].doc_id))
+                concepts = () if refused else (span.kb_id_,)
+                preds[place].append(Entity(entity.start, entity.end, concepts, entity.label))
+    found = [
+        AnnotatedDoc(doc.doc_id, doc.text, tuple(entities))
+        for doc, entities in zip(docs, preds, strict=True)
+    ]
+    figures = evaluate_documents(docs, found, resolve=resolve)
+    accuracy, refused_share = _shares(linked[True], 0), _shares(linked[True], 1)
+    nil_accuracy = _shares(linked[False], 0)
     return {
-        "accuracy": right[True] / n[True] if n[True] else None,
-        "refused": refused / n[True] if n[True] else None,
-        "n": n[True],
-        "nil_accuracy": right[False] / n[False] if n[False] else None,
-        "n_nil": n[False],
+        **{name: figures[name] for name in BOTH},
+        "accuracy": accuracy[0],
+        "refused": refused_share[0],
+        "n": len(linked[True]),
+        "nil_accuracy": nil_accuracy[0],
+        "n_nil": len(linked[False]),
+        "ci": {
+            "accuracy": accuracy[1],
+            "refused": refused_share[1],
+            "nil_accuracy": nil_accuracy[1],
+        },
     }
 
 
-def _prepare(nlp: Language, docs: Iterable[AnnotatedDoc]) -> tuple[list[Doc], list[list[Entity]]]:
-    """Docs with gold entities set, and the entities of each in the same order."""
+def _shares(
+    rows: Sequence[tuple[bool, bool, str]], column: int
+) -> tuple[Optional[float], Optional[list[float]]]:
+    """Share of rows that are true in a column, with its interval over documents."""
+    if not rows:
+        return None, None
+    values = np.array([[row[column]] for row in rows], dtype=float)
+    return float(values.mean()), list(mean_intervals(values, [row[2] for row in rows])[0])
+
+
+def _prepare(
+    nlp: Language, docs: Iterable[AnnotatedDoc]
+) -> tuple[list[Doc], list[tuple[int, list[Entity]]]]:
+    """Docs with gold entities set; of each the place of its document and its entities, in order."""
     prepared: list[Doc] = []
-    golds: list[list[Entity]] = []
-    for gold in docs:
+    golds: list[tuple[int, list[Entity]]] = []
+    for place, gold in enumerate(docs):
         rounds: list[list[tuple[Span, Entity]]] = []
         blank = nlp.make_doc(gold.text)
         for entity in sorted(gold.entities, key=lambda e: (e.start, e.end)):
@@ -120,7 +152,7 @@ def _prepare(nlp: Language, docs: Iterable[AnnotatedDoc]) -> tuple[list[Doc], li
             doc = nlp.make_doc(gold.text)
             doc.set_ents([Span(doc, s.start, s.end, label=s.label_) for s, _ in taken])
             prepared.append(doc)
-            golds.append([entity for _, entity in taken])
+            golds.append((place, [entity for _, entity in taken]))
     return prepared, golds
 
 

@@ -107,7 +107,31 @@ def test_evaluate_compares_generators(tiny_kb, mentions, tmp_path):
     difference = found["differences"]["hybrid - exact"]["hits@1"]
     hits = [found["results"][name]["hits@1"] for name in ("hybrid", "exact")]
     assert difference["difference"] == pytest.approx(hits[0] - hits[1])
+    assert {"difference", "ci", "p", "t_test", "t_test_documents"} == set(difference)
     assert "hybrid - exact" in result.stdout
+
+
+def test_evaluate_groups_and_says_what_went_wrong(tiny_kb, mentions, tmp_path):
+    out = tmp_path / "figures.json"
+    result = termlink("evaluate", tiny_kb, mentions, "--candidates", "exact", "--json", out)
+    found = json.loads(out.read_text())
+    assert {group: held["n"] for group, held in found["by_overlap"].items()} == {
+        "0": 1, "(0.8, 1]": 3,
+    }  # fmt: skip
+    assert found["by_cardinality"]["composite"]["n"] == found["several"]["n"] == 1
+    assert found["errors"]["not_recalled"] == {"n": 1, "n_first": 1}
+    assert found["spearman"]["n_positive"] == 5
+    for text in ("By overlap degree", "By cardinality", "mentions of several", "not_recalled"):
+        assert text in result.stdout
+    assert "By split" not in result.stdout  # one split only
+
+
+def test_evaluate_of_nil_mentions_alone(tiny_kb, tmp_path):
+    path = write(tmp_path / "m.jsonl", {"text": "zzz", "concepts": []})
+    names = ["--candidates", "exact", "--candidates", "ngram"]
+    result = termlink("evaluate", tiny_kb, path, *names)
+    assert result.exit_code == 0, result.output
+    assert "1 mentions without a concept" in result.stdout and "F1 1.0000" in result.stdout
 
 
 def test_evaluate_details(tiny_kb, mentions, tmp_path):
@@ -154,10 +178,15 @@ def test_evaluate_docs(tiny_kb, docs, tmp_path):
     assert (found["n"], found["n_entities"], found["kb"]) == (1, 2, "tiny")
     assert found["strict"]["recall"] == 1.0
     assert found["documents"]["recall"] == 1.0
-    assert found["linking_on_gold"] == {
-        "accuracy": 1.0, "refused": 0.0, "n": 2, "nil_accuracy": None, "n_nil": 0,
-    }  # fmt: skip
-    assert "document level" in result.stdout
+    linking = found["linking_on_gold"]
+    assert [linking[name] for name in ("accuracy", "refused", "n", "nil_accuracy", "n_nil")] == [
+        1.0, 0.0, 2, None, 0,
+    ]  # fmt: skip
+    for figures in (found, linking):
+        assert all(figures[name]["f1"] > 0 for name in ("strict", "partial", "documents"))
+        assert set(figures["strict"]["ci"]) == {"precision", "recall", "f1"}
+    assert all(found[f"mentions_{name}"] for name in ("strict", "partial", "documents"))
+    assert len(result.stdout.splitlines()) == 1 + 10 + 1
 
 
 def test_evaluate_docs_of_a_saved_pipeline(tiny_kb, docs, tmp_path):

@@ -71,6 +71,14 @@ def test_nil_is_a_mention_but_no_link():
     assert counts(gold, pred, "mentions_strict") == (2, 0, 0)
 
 
+def test_texts_of_mentions_are_compared_document_by_document():
+    text = "Seizures, a seizure and the Seizures. Fits."
+    gold = AnnotatedDoc("d", text, (Entity(0, 8, ("A",)), Entity(28, 36, ()), Entity(38, 42, ())))
+    pred = AnnotatedDoc("d", text, (Entity(28, 36, ()), Entity(12, 19, ("A",))))
+    # "seizures" is found, whichever of the two; "a seizure" is too much, "fits" is missing
+    assert counts(gold, pred, "mentions_documents") == (1, 1, 1)
+
+
 def test_doc_concepts_stand_for_the_entities():
     gold = doc((0, 5, "A"), doc_concepts=("B", "C"))
     assert counts(gold, doc((0, 5, "A"), (6, 9, "B")), "documents") == (1, 1, 1)

@@ -57,6 +57,16 @@ def test_gold_mentions_are_linked_whatever_the_recogniser_finds(make_nlp):
     )
     assert (found["n"], found["accuracy"], found["refused"]) == (4, 0.75, 0.25)
     assert (found["n_nil"], found["nil_accuracy"]) == (1, 1.0)
+    assert found["ci"] == {
+        "accuracy": [0.75, 0.75], "refused": [0.25, 0.25], "nil_accuracy": [1.0, 1.0],
+    }  # fmt: skip
+    # the refused entity is missed, no link is wrong; links stand where the gold entities do
+    for name in ("strict", "partial"):
+        figures = found[name]
+        assert (figures["tp"], figures["fp"], figures["fn"]) == (3, 0, 1)
+    # concepts: T:0007 by the first, T:0003; T:0009 by an id that is accepted, T:0001 is missed
+    figures = found["documents"]
+    assert (figures["tp"], figures["fp"], figures["fn"]) == (2, 0, 2)
 
 
 def test_overlapping_gold_mentions_are_all_linked(make_nlp):
@@ -67,6 +77,20 @@ def test_overlapping_gold_mentions_are_all_linked(make_nlp):
 def test_a_mention_inside_a_token_is_widened(make_nlp):
     found = link(make_nlp(), Entity(3, 13, ("T:0007",)), Entity(15, 16, ("T:0001",)))
     assert (found["n"], found["accuracy"]) == (1, 1.0)
+
+
+def test_links_go_to_the_documents_they_are_of(make_nlp):
+    nlp = make_nlp()
+    docs = [
+        AnnotatedDoc("d", TEXT, (Entity(2, 14, ("T:0007",)), Entity(2, 7, ("T:0001",)))),
+        AnnotatedDoc("e", "fits", (Entity(0, 4, ("T:0001",)),)),
+        AnnotatedDoc("f", "nothing"),
+    ]
+    linker = find_scored_linker(nlp, "p")
+    found = link_gold_mentions(nlp, docs, linker=linker, resolve=linker.kb.terminology.resolve)
+    assert (found["strict"]["tp"], found["strict"]["fp"], found["strict"]["fn"]) == (1, 1, 2)
+    assert found["accuracy"] == pytest.approx(1 / 3)
+    assert found["ci"]["accuracy"] == [0.0, 0.5]
 
 
 def test_the_pipeline_is_left_as_it_was(make_nlp):
