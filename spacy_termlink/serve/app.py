@@ -19,8 +19,8 @@ from .guard import LOOPBACK, Guard, Limits
 from .lanes import Lane
 from .served import Served
 
-PAGE = Path(__file__).parent / "page"
-#: Files of the page; nothing else of the folder can be asked for.
+PAGE = Path(__file__).parent
+#: Files of the page; no other file can be asked for.
 STATIC = ("app.js", "style.css")
 #: HTTP status of the errors a request can cause; others are faults of the server.
 STATUS = {

@@ -258,7 +258,7 @@ function mark(characters, place) {
     } else {
       shown.append(kbs.length > 1 ? `NIL in ${link.kb}` : "NIL");
     }
-    element.append(shown);
+    element.append(" ", shown);
   }
   return element;
 }
