@@ -130,6 +130,7 @@ MESSAGES = {
     "TL905": "Gold and predicted documents differ: {difference}.",
     "TL920": "{first} and {second} are results on different mentions, which no paired test compares. Evaluate both on one set.",
     "TL940": "{path} has {n} names; clustering needs two at least. Pass another KB.",
+    "TL941": "{path} has no two names that differ in one decisive word and are of sibling concepts. Pass another KB.",
     # corpora
     "TL980": "The name of {path} does not tell the format of a corpus. Name it with {option}: {known}.",
     "TL981": "{path}, document '{doc_id}', {place}: the text at {offsets} is not the mention's (the document has {length} characters). The mention is left out.",

@@ -9,6 +9,7 @@ from .. import __version__
 from ._common import run_clean
 from .annotate import annotate_command
 from .cluster import cluster_command
+from .contrast import contrast_command
 from .convert import convert_command
 from .convert_corpus import convert_corpus_command
 from .evaluate import evaluate_command
@@ -35,7 +36,7 @@ app = typer.Typer(
 
 _FUNCTIONS: tuple[Callable[..., None], ...] = (
     fetch_command, convert_command, info_command, mine_command, train_command, index_command, search_command,
-    evaluate_command, evaluate_docs_command, convert_corpus_command, cluster_command, annotate_command, serve_command,
+    evaluate_command, evaluate_docs_command, convert_corpus_command, cluster_command, contrast_command, annotate_command, serve_command,
 )  # fmt: skip
 #: Names of the commands, in the order of their work; "_" is typed as "-".
 COMMANDS = tuple(function.__name__.removesuffix("_command") for function in _FUNCTIONS)
