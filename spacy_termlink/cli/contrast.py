@@ -64,32 +64,43 @@ def contrast_command(
 
 
 def _print(data: dict[str, Any]) -> None:
+    from ..evaluation.altered import ALTERATIONS
+    from ..evaluation.contrast import ALL, ALTERED, HELD_OUT
+
     counts = data["minimal_pairs"].values()
     print(f"{data['kb']} {data['release']}".rstrip(), end=": ")
     print(f"{sum(c['names'] for c in counts):,} names in minimal pairs; ", end="")
     print(f"threshold {data['threshold']:.2f}; shares with 95 % intervals over families of names")
     for name, report in data["results"].items():
-        if not report:
-            print(f"\n{name}: no mention that it can be tested with")
-            continue
-        rows = [(kind, forms["all"]) for kind, forms in report.items() if kind != "all"]
-        rows += [(f"all: {form}", row) for form, row in report["all"].items() if form != "all"]
-        print(f"\n{name}")
-        print_table(
-            ["", "n", "right first", "wrong twin first", "twin passes", "wrong link"],
-            [
-                [
-                    kind,
-                    row["n"],
-                    f"{row['right_first']:.3f}",
-                    _figure(row, "twin_first"),
-                    _figure(row, "twin_passes"),
-                    _figure(row, "twin_linked"),
-                ]
-                for kind, row in [*rows, ("all", report["all"]["all"])]
-            ],
-        )
+        for form in (HELD_OUT, ALTERED):
+            rows = [(kind, forms[form]) for kind, forms in report.items() if form in forms]
+            if not rows:
+                print(f"\n{name}: no {form} names that it can be tested with")
+                continue
+            everything, *by_class = rows
+            if form == ALTERED:
+                by_form = [(f"all: {f}", report[ALL].get(f)) for f in ALTERATIONS]
+                by_class += [(label, row) for label, row in by_form if row]
+            print(f"\n{name}, {form} names")
+            _print_rows([*by_class, everything])
     sys.stdout.flush()
+
+
+def _print_rows(rows: list[tuple[str, dict[str, Any]]]) -> None:
+    print_table(
+        ["", "n", "right first", "wrong twin first", "twin passes", "wrong link"],
+        [
+            [
+                kind,
+                row["n"],
+                f"{row['right_first']:.3f}",
+                _figure(row, "twin_first"),
+                _figure(row, "twin_passes"),
+                _figure(row, "twin_linked"),
+            ]
+            for kind, row in rows
+        ],
+    )
 
 
 def _figure(row: dict[str, Any], name: str) -> str:

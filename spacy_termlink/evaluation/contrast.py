@@ -19,7 +19,7 @@ from .altered import ALTERATIONS
 from .bootstrap import mean_intervals
 from .left_out import LeftOutKB
 
-HELD_OUT = "held out"
+HELD_OUT, ALTERED = "held out", "altered"
 FORMS = (HELD_OUT, *ALTERATIONS)
 #: Figures of a mention: the right concept ranks first, a wrong twin ranks first, a wrong twin has a
 #: score that passes the threshold, both of these (a wrong link).
@@ -131,7 +131,8 @@ def run_contrast(kb: Any, mentions: Sequence[ContrastMention], generator: str) -
 
 
 def summarize(outcomes: Sequence[Outcome], threshold: float) -> dict[str, dict[str, Any]]:
-    """Figures by class and form, "all" among both.
+    """Figures by class and form; "all" classes among them, and "altered", all forms but held out. A
+    mean over all forms would say how many names can be held out, and no more.
 
     threshold (float): Score from which a mention is linked.
     RETURNS (dict): Class -> form -> {"n", "n_families", FIGURES (shares), "ci" (figure -> 95 %
@@ -140,8 +141,12 @@ def summarize(outcomes: Sequence[Outcome], threshold: float) -> dict[str, dict[s
     report: dict[str, dict[str, Any]] = {}
     for kind in (ALL, *CLASSES):
         of_kind = [o for o in outcomes if kind in (ALL, o.mention.kind)]
-        for form in (ALL, *FORMS):
-            chosen = [o for o in of_kind if form in (ALL, o.mention.form)]
+        for form in (HELD_OUT, ALTERED, *ALTERATIONS):
+            chosen = [
+                o
+                for o in of_kind
+                if o.mention.form == form or (form == ALTERED and o.mention.form != HELD_OUT)
+            ]
             if chosen:
                 report.setdefault(kind, {})[form] = _figures(chosen, threshold)
     return report

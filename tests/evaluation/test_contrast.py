@@ -185,19 +185,24 @@ def outcome(kind, form, scores, right, family="f"):
 def test_figures_by_hand():
     outcomes = [
         outcome("type", "typo", [(0.9, False), (0.8, True)], right=1),  # right, twin passes
-        outcome("type", "typo", [(0.8, True), (0.7, False)], right=2),  # wrong link
+        outcome("type", "number", [(0.8, True), (0.7, False)], right=2),  # wrong link
         outcome("type", HELD_OUT, [(0.4, True)], right=0, family="g"),  # wrong, but under 0.5
         outcome("sex", "typo", [], right=0, family="g"),  # nothing found
     ]
     report = summarize(outcomes, 0.5)
-    figures = {kind: {f: row[f] for f in FIGURES} for kind, row in ((k, v["all"]) for k, v in report.items())}  # fmt: skip
-    assert list(figures["all"].values()) == [0.25, 0.5, 0.5, 0.25]
-    assert list(figures["type"].values()) == pytest.approx([1 / 3, 2 / 3, 2 / 3, 1 / 3])
-    assert figures["sex"] == dict.fromkeys(FIGURES, 0.0)
-    assert report["type"]["typo"]["n"] == 2 and report["all"]["all"]["n_families"] == 2
-    assert set(report["type"]) == {"all", "typo", HELD_OUT}
-    low, high = report["all"]["all"]["ci"]["twin_first"]
-    assert low <= 0.5 <= high
+
+    def figures(kind, form):
+        return [report[kind][form][name] for name in FIGURES]
+
+    assert figures("type", HELD_OUT) == [0, 1, 0, 0]
+    assert figures("type", "altered") == [0.5, 0.5, 1, 0.5]
+    assert figures("type", "typo") == [1, 0, 1, 0]
+    assert figures("sex", "altered") == [0, 0, 0, 0]
+    assert figures("all", "altered") == pytest.approx([1 / 3, 1 / 3, 2 / 3, 1 / 3])
+    assert report["all"]["altered"]["n"] == 3 and report["all"]["altered"]["n_families"] == 2
+    assert set(report) == {"all", "type", "sex"} and set(report["sex"]) == {"altered", "typo"}
+    low, high = report["all"]["altered"]["ci"]["twin_first"]
+    assert low == 0.0 and high == 0.5  # two families, of 2 and 1 mentions
 
 
 def test_worst_cases_are_sorted_by_harm(kb):
@@ -237,15 +242,17 @@ def test_command(kb, tmp_path):
         return result.output
 
     output = run("a")
-    assert "wrong twin first" in output and "all: held out" in output
+    assert "hybrid, held out names" in output and "all: typo" in output
+    assert "bm25: no held out names that it can be tested with" in output
     data = json.loads((tmp_path / "a.json").read_text())
     assert list(data["results"]) == ["dense", "hybrid", "bm25"]
     # it has an index of its own, in which the held-out name would stand
     assert HELD_OUT not in data["results"]["bm25"]["all"]
     rows = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
-    wrong = sum(
-        r["all"]["all"]["twin_first"] * r["all"]["all"]["n"] for r in data["results"].values()
-    )
+    parts = [
+        figures["all"].get(f) for figures in data["results"].values() for f in (HELD_OUT, "altered")
+    ]
+    wrong = sum(part["twin_first"] * part["n"] for part in parts if part)
     assert len(rows) == round(wrong) and len(rows) > 0
     run("b")
     for name in ("json", "jsonl"):
