@@ -17,6 +17,7 @@ from ..lexical.misspelling import SpellingIndex
 from ..lexical.ngram import NgramIndex
 from ..terminology.store import Terminology
 from ..types import CandidateGenerator, Encoder
+from .entities import Entities
 
 FORMAT_VERSION = 1
 
@@ -132,6 +133,11 @@ class TermKB:
     def names(self) -> UniqueNames:
         """Names of different normal form: the rows of both indexes."""
         return UniqueNames.open(self.path / "index")
+
+    @cached_property
+    def cui_to_entity(self) -> Entities:
+        """Concepts by id, as scispaCy's users read them; each is read when asked for."""
+        return Entities(self.terminology)
 
     def generator(self, name: str = "hybrid") -> CandidateGenerator:
         """A candidate generator over this KB; see `candidates.make_generator`."""
