@@ -125,6 +125,14 @@ def _lock(folder: Path) -> Optional[int]:
     return descriptor
 
 
+def link_or_copy(source: str, target: str) -> None:
+    """A hard link, or a copy where there can be none."""
+    try:
+        os.link(source, target)
+    except OSError:  # another file system, or one without links
+        shutil.copy2(source, target)
+
+
 def map_array(path: Path) -> "np.ndarray":
     """Map a .npy file of a KB; its values are read when they are used.
 

@@ -1,6 +1,7 @@
 """The KB: the folder a linker loads."""
 
 from .build import build_kb
+from .rebuild import rebuild_kb
 from .termkb import FORMAT_VERSION, TermKB, open_kb
 
-__all__ = ["FORMAT_VERSION", "TermKB", "build_kb", "open_kb"]
+__all__ = ["FORMAT_VERSION", "TermKB", "build_kb", "open_kb", "rebuild_kb"]

@@ -7,8 +7,8 @@ import numpy as np
 
 from .. import __version__
 from ..candidates.dictionary import build_dictionary
-from ..candidates.faiss_index import build_index
-from ..candidates.fit import fit_hybrid
+from ..candidates.faiss_index import DenseIndex, build_index
+from ..candidates.fit import Fitted, fit_hybrid
 from ..candidates.names import unique_names
 from ..errors import TermlinkError
 from ..files import atomic_folder, sha256_file, write_json
@@ -66,29 +66,17 @@ def build_kb(
         build_dictionary(terminology).save(folder / "dictionary")
         encoder.save(folder / "encoder")
         fitted = fit_hybrid(terminology, names, texts, vectors, dense, ngram)
-        meta = {
-            "kind": "kb",
-            "format_version": FORMAT_VERSION,
-            "name": out.name,
-            **_describe(terminology, encoder, {"unique_names": len(names), **changes}),
-            "index": {"spec": index, "factory": dense.factory},
-            "hybrid": {
-                "dense_weight": fitted.dense_weight,
-                "fitted_on_synonyms": fitted.n_synonyms,
-                "synonyms_hits@1": fitted.hits,
+        write_meta(
+            folder,
+            {
+                "kind": "kb",
+                "format_version": FORMAT_VERSION,
+                "name": out.name,
+                **_describe(terminology, {"unique_names": len(names), **changes}),
+                **describe_encoder(encoder),
+                **describe_index(index, dense, fitted),
             },
-            "threshold": fitted.threshold,
-            "threshold_applies_to": "score",
-        }
-        meta["files"] = {
-            path.relative_to(folder).as_posix(): {
-                "bytes": path.stat().st_size,
-                "sha256": sha256_file(path),
-            }
-            for path in sorted(folder.rglob("*"))
-            if path.is_file()
-        }
-        write_json(folder / "meta.json", meta)
+        )
     return TermKB.open(out)
 
 
@@ -114,15 +102,48 @@ def _encode(encoder: Any, texts: list[str], progress: bool) -> np.ndarray:
         return encoder.encode(texts, progress=bar.update)
 
 
-def _describe(terminology: Terminology, encoder: Encoder, counts: dict[str, int]) -> dict[str, Any]:
+def _describe(terminology: Terminology, counts: dict[str, int]) -> dict[str, Any]:
     source = terminology.meta
     return {
         "termlink_version": __version__,
         **{key: source[key] for key in ("source", "release", "licence", "shareable", "url")},
         "counts": {**source["counts"], **counts},
+    }
+
+
+def describe_encoder(encoder: Encoder) -> dict[str, Any]:
+    """What a KB's meta.json says of its encoder."""
+    return {
         "encoder": {
             "fingerprint": encoder.fingerprint,
             "width": encoder.width,
             "dtype": getattr(encoder, "dtype", "float32"),
         },
     }
+
+
+def describe_index(spec: str, index: DenseIndex, fitted: Fitted) -> dict[str, Any]:
+    """What a KB's meta.json says of its index, and of what was fitted with it."""
+    return {
+        "index": {"spec": spec, "factory": index.factory},
+        "hybrid": {
+            "dense_weight": fitted.dense_weight,
+            "fitted_on_synonyms": fitted.n_synonyms,
+            "synonyms_hits@1": fitted.hits,
+        },
+        "threshold": fitted.threshold,
+        "threshold_applies_to": "score",
+    }
+
+
+def write_meta(folder: Path, meta: dict[str, Any]) -> None:
+    """Write meta.json, with size and sha256 of every other file."""
+    files = {
+        path.relative_to(folder).as_posix(): {
+            "bytes": path.stat().st_size,
+            "sha256": sha256_file(path),
+        }
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path != folder / "meta.json"
+    }
+    write_json(folder / "meta.json", {**meta, "files": files})

@@ -11,8 +11,8 @@ from spacy.util import SimpleFrozenList
 
 from ..candidates.dictionary import NamedConcepts
 from ..errors import TermlinkError
-from ..files import atomic_folder, read_json, sha256_file, write_json
-from .saving import link_or_copy, read_files, write_files
+from ..files import atomic_folder, link_or_copy, read_json, sha256_file, write_json
+from .saving import read_files, write_files
 
 
 class SavedWithTerminologies:

@@ -10,7 +10,7 @@ from typing import Any, Dict, Optional
 import srsly
 
 from ..errors import TermlinkError
-from ..files import atomic_folder, read_json, sha256_file, write_json
+from ..files import atomic_folder, link_or_copy, read_json, sha256_file, write_json
 from ..kb import TermKB, open_kb
 
 SAVE_MODES = ("copy", "hardlink", "path")
@@ -30,7 +30,7 @@ def save_kb(kb: TermKB, folder: Path, *, mode: str, name: str, allow_restricted:
         if folder.exists() and folder.resolve() != kb.path.resolve():
             shutil.rmtree(folder)
         return
-    _require_shareable(kb, name, allow_restricted)
+    require_shareable(kb, name, allow_restricted)
     # saving a pipeline over itself: the files are there, and mapped
     if folder.resolve() != kb.path.resolve():
         copy = link_or_copy if mode == "hardlink" else shutil.copy2
@@ -57,7 +57,7 @@ def kb_to_bytes(kb: TermKB, *, mode: str, name: str, allow_restricted: bool) -> 
     """
     if mode == "path":
         return srsly.msgpack_dumps(_pointer(kb))
-    _require_shareable(kb, name, allow_restricted)
+    require_shareable(kb, name, allow_restricted)
     return srsly.msgpack_dumps({"files": read_files(kb.path)})
 
 
@@ -84,7 +84,7 @@ def read_files(folder: Path) -> Dict[str, bytes]:
 def write_files(files: Dict[str, bytes], *, name: str, owner: Any) -> Path:
     """Write what `read_files` read to a temporary folder; `owner` as in `kb_from_bytes`."""
     folder = Path(tempfile.mkdtemp(prefix="termlink-kb-"))
-    weakref.finalize(owner, _remove, folder, os.getpid())
+    weakref.finalize(owner, remove_own, folder, os.getpid())
     for relative, content in files.items():
         parts = PurePosixPath(relative)
         if parts.is_absolute() or ".." in parts.parts:  # bytes can come from anywhere
@@ -112,20 +112,14 @@ def _follow(pointer: Dict[str, str], name: str) -> TermKB:
     return kb
 
 
-def _require_shareable(kb: TermKB, name: str, allow_restricted: bool) -> None:
+def require_shareable(kb: TermKB, name: str, allow_restricted: bool) -> None:
+    """RAISES (TermlinkError): TL702 for a KB whose licence forbids passing it on."""
     if not (kb.shareable or allow_restricted):
         raise TermlinkError("TL702", name=name, kb=kb.name, licence=kb.licence or "not stated")
 
 
-def link_or_copy(source: str, target: str) -> None:
-    """A hard link, or a copy where there can be none."""
-    try:
-        os.link(source, target)
-    except OSError:  # another file system, or one without links
-        shutil.copy2(source, target)
-
-
-def _remove(folder: Path, pid: int) -> None:
+def remove_own(folder: Path, pid: int) -> None:
+    """Delete a temporary folder in the process that made it."""
     # a forked worker inherits the finalizer, but not the folder
     if os.getpid() == pid:
         shutil.rmtree(folder, ignore_errors=True)

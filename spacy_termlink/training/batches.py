@@ -5,7 +5,7 @@ for its positive (a cross-reference), to another positive of it in the same task
 or to a text that is, in normal form, a name of its concept: names are ambiguous.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Optional
 
@@ -18,7 +18,7 @@ from .data import (
     NEGATIVE_CONCEPT,
     POSITIVE,
     POSITIVE_CONCEPT,
-    TrainingData,
+    TextTables,
 )
 from .settings import TaskSettings
 
@@ -28,7 +28,7 @@ class Batch:
     """Texts of a batch, each once, and the pairs between them.
 
     task (str): Name of the task.
-    texts (np.ndarray): Numbers of the texts, (U,); numbers of `TrainingData.texts`.
+    texts (np.ndarray): Numbers of the texts, (U,); numbers of `TextTables.texts`.
     rows, columns (np.ndarray): Which of them are the anchors, (A,), and the columns, (C,).
     positive, negative (np.ndarray): Masks of pairs, (A, C) bool.
     """
@@ -53,7 +53,7 @@ class HardNames:
 
 
 def make_batch(
-    data: TrainingData,
+    data: TextTables,
     task: str,
     settings: TaskSettings,
     records: np.ndarray,
@@ -61,7 +61,7 @@ def make_batch(
 ) -> Batch:
     """Put records together.
 
-    data (TrainingData): Texts, concepts, equivalents.
+    data (TextTables): Texts, concepts, equivalents.
     task (str): Task of the records.
     settings (TaskSettings): Its settings.
     records (np.ndarray): (A, 6) int32; a positive of -1 has none but the hard ones.
@@ -130,7 +130,7 @@ class _Masks:
 
     def __init__(
         self,
-        data: TrainingData,
+        data: TextTables,
         task: str,
         records: np.ndarray,
         texts: np.ndarray,
@@ -169,7 +169,7 @@ class _Masks:
         self.same &= (anchors == targets)[:, None]
 
     def _bar_partners(
-        self, partners: dict[int, frozenset[int]], anchors: np.ndarray, concepts: np.ndarray
+        self, partners: Mapping[int, frozenset[int]], anchors: np.ndarray, concepts: np.ndarray
     ) -> None:
         for row, anchor in enumerate(anchors.tolist()):
             if anchor in partners:

@@ -54,7 +54,7 @@ def add_gradients(
     embeddings = torch.empty_like(sorted_rows)
     embeddings[torch.from_numpy(order).to(embeddings.device)] = sorted_rows
     embeddings.requires_grad_()
-    value = _loss(embeddings, batch, loss, normalize)
+    value = batch_loss(embeddings, batch, loss, normalize=normalize)
     (value * scale).backward()
     assert embeddings.grad is not None
     back = embeddings.grad[torch.from_numpy(own).to(embeddings.device)]
@@ -76,7 +76,14 @@ def _none(model: TrainableEncoder) -> Tensor:
     return torch.empty((0, model.width), device=model.device)
 
 
-def _loss(embeddings: Tensor, batch: Batch, loss: Loss, normalize: bool) -> Tensor:
+def batch_loss(embeddings: Tensor, batch: Batch, loss: Loss, *, normalize: bool = False) -> Tensor:
+    """The loss of a batch, a scalar with its graph.
+
+    embeddings (Tensor): Of the batch's texts, (U, D).
+    batch (Batch): Which of them are anchors and columns, and the masks.
+    loss (Loss): Function of the embeddings.
+    normalize (bool): Give the loss embeddings of length 1.
+    """
     if normalize:
         embeddings = functional.normalize(embeddings, dim=-1)
     device = embeddings.device

@@ -41,7 +41,7 @@ class PackedBert:
         for name, value in weights.items():
             used = name.removeprefix(self._prefix).startswith(("embeddings.", "encoder."))
             if used and value.is_floating_point():
-                value = value.to(device, torch.float32).clone().requires_grad_()
+                value = torch.nn.Parameter(value.to(device, torch.float32).clone())
             self.tensors[name] = value
         try:
             with torch.no_grad():

@@ -1,0 +1,49 @@
+"""A KB with another encoder: the same terminology, its names encoded again."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Optional
+
+from ..candidates.faiss_index import FILE, build_index
+from ..candidates.fit import fit_hybrid
+from ..encoders import load_encoder
+from ..files import atomic_folder, link_or_copy
+from .build import describe_encoder, describe_index, write_meta
+from .termkb import TermKB
+
+
+def rebuild_kb(
+    kb: TermKB,
+    save_encoder: Callable[[Path], object],
+    out: Path,
+    *,
+    index: Optional[str] = None,
+) -> TermKB:
+    """Write a KB with new vectors, index, weight of the hybrid and threshold; the rest is linked.
+
+    kb (TermKB): Gives terminology, dictionary, n-grams, spelling and names.
+    save_encoder (Callable[[Path], object]): Writes the new encoder to the folder it is given.
+    out (Path): Folder to write; an old one is replaced at the end.
+    index (Optional[str]): Index spec, as `build_kb`; None for that of the KB.
+    RETURNS (TermKB): The new KB, opened.
+    RAISES (TermlinkError): TL502 for the index spec, TL006 if it cannot be written.
+    """
+    spec = kb.meta["index"]["spec"] if index is None else index
+    terminology, names = kb.terminology, kb.names
+    with atomic_folder(out) as folder:
+        for name in kb.meta["files"]:
+            if not name.startswith("encoder/") and name != f"index/{FILE}":
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                link_or_copy(str(kb.path / name), str(folder / name))
+        save_encoder(folder / "encoder")
+        encoder = load_encoder(folder / "encoder")
+        first = names.name_rows[names.offsets[:-1]].tolist()
+        texts = [terminology.name_normalized(row) for row in first]
+        vectors = encoder.encode(texts)
+        dense = build_index(vectors, spec)
+        dense.save(folder / "index")
+        fitted = fit_hybrid(terminology, names, texts, vectors, dense, kb.ngram)
+        meta = {key: value for key, value in kb.meta.items() if key != "files"}
+        meta |= {**describe_encoder(encoder), **describe_index(spec, dense, fitted)}
+        write_meta(folder, meta)
+    return TermKB.open(out)
