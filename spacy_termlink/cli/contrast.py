@@ -20,7 +20,8 @@ def contrast_command(
         ),
     ] = None,
     per_class: Annotated[
-        int, typer.Option(help="Names of each class that mentions are made of.", min=1)
+        int,
+        typer.Option(help="Names of each class that are held out, and that are altered.", min=1),
     ] = 200,
     details: Annotated[
         Optional[Path],
@@ -37,8 +38,10 @@ def contrast_command(
     from ..kb import open_kb
 
     opened = open_kb(kb)
-    mentions, counts = make_mentions(opened, per_class=per_class)
     names = list(dict.fromkeys(candidates or ["dense", "hybrid"]))
+    for name in names:
+        opened.generator(name)  # an unknown name is an error now, not after minutes
+    mentions, counts = make_mentions(opened, per_class=per_class)
     results, worst = {}, []
     for name in names:
         note(f"Searching {len(mentions):,} mentions with {name} ...")

@@ -79,8 +79,9 @@ def make_mentions(kb: Any, *, per_class: int) -> tuple[list[ContrastMention], di
     """Mentions of every class and form, and how many minimal pairs there are.
 
     kb (TermKB): Only its terminology is read.
-    per_class (int): Names of a class that mentions are made of, spread evenly over the terminology.
-    RETURNS (tuple): The mentions, by class, name and form; class -> {"names", "families", "pairs"}.
+    per_class (int): Names of a class that are held out, and names that are altered, at most; spread
+        evenly over those that can be.
+    RETURNS (tuple): The mentions by class; class -> {"names", "families", "pairs"}.
     RAISES (TermlinkError): TL941 if there is no minimal pair.
     """
     terminology = kb.terminology
@@ -97,12 +98,14 @@ def make_mentions(kb: Any, *, per_class: int) -> tuple[list[ContrastMention], di
         for kind, found in by_class.items()
         if found
     }
-    mentions = [
-        mention
-        for found in by_class.values()
-        for pair in _spread(found, per_class)
-        for mention in _mentions_of(terminology, pair)
-    ]
+    mentions: list[ContrastMention] = []
+    for found in by_class.values():
+        held = [pair for pair in found if _can_be_held_out(terminology, pair.name_row)]
+        for pair in _spread(held, per_class):
+            text = terminology.name_text(pair.name_row)
+            mentions.append(_mention(terminology, pair, HELD_OUT, text))
+        for pair in _spread(found, per_class):
+            mentions += _altered(terminology, pair)
     return mentions, counts
 
 
@@ -170,24 +173,28 @@ def worst_cases(
     return [_describe(terminology, outcome, threshold) for outcome in wrong]
 
 
-def _mentions_of(terminology: Terminology, pair: MinimalPairs) -> Iterable[ContrastMention]:
+def _mention(terminology: Terminology, pair: MinimalPairs, form: str, text: str) -> ContrastMention:
     concept = int(terminology.concept_rows[pair.name_row])
     twins = frozenset(int(terminology.concept_rows[row]) for row in pair.twins)
-    form = terminology.name_normalized(pair.name_row)
-    words = form.split(" ")
-    texts: dict[str, str | None] = {}
-    others = {terminology.name_normalized(row) for row in terminology.name_rows(concept)} - {form}
-    if others and terminology.name_kind(pair.name_row) != "preferred":
-        texts[HELD_OUT] = terminology.name_text(pair.name_row)
-    for name, alter in ALTERATIONS.items():
+    return ContrastMention(pair.kind, form, text, pair.name_row, concept, twins, pair.template)
+
+
+def _can_be_held_out(terminology: Terminology, name_row: int) -> bool:
+    """Whether a name is a synonym of a concept that has another name beside it."""
+    forms = map(
+        terminology.name_normalized,
+        terminology.name_rows(int(terminology.concept_rows[name_row])),
+    )
+    return terminology.name_kind(name_row) != "preferred" and len(set(forms)) > 1
+
+
+def _altered(terminology: Terminology, pair: MinimalPairs) -> Iterable[ContrastMention]:
+    words = terminology.name_normalized(pair.name_row).split(" ")
+    for form, alter in ALTERATIONS.items():
         text = alter(words, pair.at)
         # what is a name already is no altered one, and may name another concept
-        texts[name] = None if text is None or terminology.lookup(text) else text
-    for name, text in texts.items():
-        if text:
-            yield ContrastMention(
-                pair.kind, name, text, pair.name_row, concept, twins, pair.template
-            )
+        if text and not terminology.lookup(text):
+            yield _mention(terminology, pair, form, text)
 
 
 def _search_held_out(

@@ -262,3 +262,9 @@ def test_command(kb, tmp_path):
 def test_bad_input(tmp_path):
     result = CliRunner().invoke(app, ["contrast", str(tmp_path / "none")])
     assert result.exit_code == 2
+
+
+def test_an_unknown_generator_is_refused_at_once(kb):
+    args = ["contrast", str(kb.path), "--candidates", "dense", "--candidates", "guess"]
+    result = CliRunner().invoke(app, args)
+    assert result.exit_code == 2 and "TL501" in result.output and "Searching" not in result.output
