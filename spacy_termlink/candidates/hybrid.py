@@ -8,6 +8,7 @@ import numpy as np
 
 from ..text import normalize
 from ..types import Candidate, KnowledgeBase
+from .answers import KeptAnswers
 from .base import make_candidates, search_concepts, unique
 from .exact import exact_concepts
 from .ranking import Ranked
@@ -23,6 +24,9 @@ MOST = 0.97
 #: Weight of the dense score for a mention of misspelled words only, which n-grams find better.
 MISSPELLED_WEIGHT = 0.2
 
+#: Answers kept in memory, 15 MB with ten candidates each.
+KEPT_ANSWERS = 4096
+
 
 class HybridCandidates:
     """Exact, dense and n-gram candidates in one list (protocol `types.CandidateGenerator`).
@@ -34,6 +38,7 @@ class HybridCandidates:
     def __init__(self, kb: KnowledgeBase, *, exact: bool = True) -> None:
         self.kb = kb
         self.exact = exact
+        self.answers = KeptAnswers(KEPT_ANSWERS)
 
     def generate(
         self, mentions: Sequence[str], *, k: int, allowed: Optional[np.ndarray] = None
@@ -42,8 +47,21 @@ class HybridCandidates:
         names several concepts: those of the best kind of name first, among them the one with the
         most names, which is the one that most is written about. Names
         found by correcting the spelling (tier "spelling") come first too, and nothing has a better
-        score than they."""
+        score than they. Answers are kept (KEPT_ANSWERS): the same question costs nothing again."""
         strings, places = unique(mentions)
+        mask = None if allowed is None else np.packbits(allowed).tobytes()
+        keys = [(string, k, mask) for string in strings]
+        lists = self.answers.get(keys)
+        new = [i for i, answer in enumerate(lists) if answer is None]
+        made = self._generate([strings[i] for i in new], k, allowed)
+        self.answers.put([keys[i] for i in new], made)
+        for i, answer in zip(new, made, strict=True):
+            lists[i] = answer
+        return [list(lists[place] or ()) for place in places]
+
+    def _generate(
+        self, strings: list[str], k: int, allowed: Optional[np.ndarray]
+    ) -> list[list[Candidate]]:
         normal = [normalize(string) for string in strings]
         hits = [
             self._named(string, text, allowed) for string, text in zip(strings, normal, strict=True)
@@ -57,8 +75,7 @@ class HybridCandidates:
         searched, text_places = unique(texts)
         similar = self._similar(searched, k, allowed)
         doubted = [self._doubted(*found) for found in zip(searched, similar, strict=True)]
-        lists = self._join(hits, [doubted[place] for place in text_places], k)
-        return [list(lists[place]) for place in places]
+        return self._join(hits, [doubted[place] for place in text_places], k)
 
     def _named(self, mention: str, text: str, allowed: Optional[np.ndarray]) -> list[Ranked]:
         if not self.exact:
