@@ -25,7 +25,12 @@ def convert_corpus_command(
     out: Annotated[Path, typer.Option("--output", "-o", help="File to write; a folder for BRAT.")],
     format: Annotated[  # noqa: A002
         Optional[FormatName],
-        typer.Option("--format", "-f", help="Format of SOURCE. Default: by its name."),
+        typer.Option(
+            "--format",
+            "-f",
+            help="Format of SOURCE. Default: by its name. (Of the output, where SOURCE's name "
+            "says that it is another.)",
+        ),
     ] = None,
     to: Annotated[
         Optional[FormatName], typer.Option(help="Format of the output. Default: by its name.")

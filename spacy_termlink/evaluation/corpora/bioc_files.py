@@ -69,8 +69,9 @@ def _read_xml(path: Path) -> Iterator[Any]:
     library = _library("xml")
     from lxml.etree import XMLSyntaxError
 
+    require_file(path)
     try:
-        with require_file(path).open("rb") as file, library.iterparse(file) as reader:
+        with path.open("rb") as file, library.iterparse(file) as reader:
             yield from reader
     except XMLSyntaxError as error:
         reason = f"not well-formed XML ({str(error).split(',')[0]})"
@@ -81,8 +82,9 @@ def _read_xml(path: Path) -> Iterator[Any]:
 
 def _read_json(path: Path) -> Iterator[Any]:
     library = _library("json")
+    require_file(path)
     try:
-        data = json.loads(require_file(path).read_text(encoding="utf-8-sig"))
+        data = json.loads(path.read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError):
         raise _bad(path, "file", "not JSON") from None
     # a collection, PubTator 3's {"PubTator3": [...]}, or a list of documents
@@ -131,18 +133,19 @@ def _doc(path: Path, number: int, document: Any, report: Report, prefix: str) ->
     )  # fmt: skip
 
 
-def _assemble(path: Path, doc_id: str, document: Any, unit: str) -> str:
-    """Passages at their offsets, which are counted in a unit."""
-    text, at = "", 0
+def _assemble(path: Path, doc_id: str, document: Any, unit: str) -> tuple[str, int]:
+    """Passages at their offsets, which are counted in a unit; and how many gaps are not 1."""
+    text, at, n_odd = "", 0, 0
     for passage in document.passages:
         segments = [passage] if passage.text else [s for s in passage.sentences if s.text]
         for segment in segments:
             if segment.offset < at:
                 place = f"document '{doc_id}', passage at {segment.offset}"
                 raise _bad(path, place, "it overlaps the text before it")
+            n_odd += bool(text) and segment.offset - at != 1
             text += "\n" * (segment.offset - at) + segment.text
             at = segment.offset + length_in(segment.text, unit)
-    return text
+    return text, n_odd
 
 
 def _mention(path: Path, doc_id: str, annotation: Any, prefix: str) -> RawMention:

@@ -70,7 +70,7 @@ def _doc(folder: Path, doc_id: str, report: Report, prefix: str) -> CorpusDoc:
     if unknown := concepts.keys() - {mention.place.rsplit(" ", 1)[-1] for mention in mentions}:
         raise _bad(folder, name, f"a concept for {min(unknown)}, which is no mention")
     text, entities = place_mentions(
-        lambda unit: text, mentions, path=folder, doc_id=doc_id, report=report
+        lambda unit: (text, 0), mentions, path=folder, doc_id=doc_id, report=report
     )
     return CorpusDoc(doc_id, text, entities)
 

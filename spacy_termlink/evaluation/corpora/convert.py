@@ -18,6 +18,10 @@ from .pubtator import read_pubtator, write_pubtator
 CONTEXT = 200
 
 
+#: Suffixes that no file of another format has.
+_CLEAR = (".jsonl", ".spacy", ".xml", ".pubtator")
+
+
 class Format(NamedTuple):
     """A corpus format.
 
@@ -71,8 +75,14 @@ def choose_formats(
 ) -> tuple[str, str]:
     """Formats of source and output: as asked for, else as their names tell.
 
+    `source_format` is taken for the output's where the source's own name speaks against it and the
+    output's does not: `docs.jsonl --format pubtator -o out` can mean nothing else.
     RAISES (TermlinkError): TL980 if neither tells.
     """
+    named = format_of(source) if source.is_dir() or source.suffix.lower() in _CLEAR else None
+    contradicts = source_format and not out_format and named not in (None, source_format)
+    if contradicts and (format_of(out) in (None, source_format) or not out.suffix):
+        source_format, out_format = named, source_format
     found = source_format or format_of(source)
     wanted = out_format or format_of(out)
     for path, form, option in ((source, found, "--format"), (out, wanted, "--to")):

@@ -5,6 +5,7 @@ by "|", "NIL" for none); `doc.ents` those of them that do not overlap, the longe
 cut where a mention begins or ends inside of one, so that no offset moves.
 """
 
+import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,11 @@ from typing import Any
 from ...errors import TermlinkError
 from ...files import require_file
 from ...types import NIL
-from .model import CorpusDoc, CorpusEntity, Report, split_ids, tuples, with_prefix
+from .model import CorpusDoc, CorpusEntity, Report, split_ids, tuples, unpack, with_prefix
 from .offsets import RawMention, place_mentions
 
 SPANS_KEY = "entities"
-#: In doc.user_data: the id, as `annotate` writes it, and what spaCy has no place for.
+#: In doc.user_data: the id, as `annotate` writes it, and what spaCy has no place for, as JSON.
 ID_KEY, DATA_KEY = "note_id", "termlink_corpus"
 
 
@@ -46,7 +47,7 @@ def read_docbin(path: Path, report: Report, *, prefix: str = "") -> Iterator[Cor
 
 def _read(path: Path, doc_id: str, doc: Any, report: Report, prefix: str) -> CorpusDoc:
     spans = list(doc.spans.get(SPANS_KEY, doc.ents))
-    known = doc.user_data.get(DATA_KEY, {})
+    known = unpack(doc.user_data.get(DATA_KEY), f"document '{doc_id}'", path)
     rows = known.get("entities", [])
     if [row["kb_id"] for row in rows] != [span.kb_id_ for span in spans]:
         rows = [{}] * len(spans)  # edited since: what spaCy shows is what counts
@@ -60,7 +61,7 @@ def _read(path: Path, doc_id: str, doc: Any, report: Report, prefix: str) -> Cor
         pieces = tuples(row.get("fragments")) or [(span.start_char, span.end_char)]
         mentions.append(RawMention(f"span {number}", [(s, e) for s, e in pieces], None, entity))
     text, entities = place_mentions(
-        lambda unit: doc.text, mentions, path=path, doc_id=doc_id, report=report
+        lambda unit: (doc.text, 0), mentions, path=path, doc_id=doc_id, report=report
     )
     given = known.get("doc_concepts")
     return CorpusDoc(
@@ -98,21 +99,26 @@ def _doc(nlp: Any, doc: CorpusDoc) -> Any:
     made.spans[SPANS_KEY] = spans
     made.set_ents(filter_spans(spans))
     made.user_data[ID_KEY] = doc.doc_id
-    made.user_data[DATA_KEY] = {
-        "split": doc.split,
-        "doc_concepts": None if doc.doc_concepts is None else list(doc.doc_concepts),
-        "extra": doc.extra,
-        "entities": [
-            {
-                "kb_id": span.kb_id_,
-                "concepts": list(entity.concepts),
-                "accept": [list(ids) for ids in entity.accept],
-                "fragments": [list(piece) for piece in entity.fragments],
-                "extra": entity.extra,
-            }
-            for span, entity in zip(spans, doc.entities, strict=True)
-        ],
-    }
+    rows = [
+        {
+            "kb_id": span.kb_id_,
+            "concepts": entity.concepts,
+            "accept": entity.accept,
+            "fragments": entity.fragments,
+            "extra": entity.extra,
+        }
+        for span, entity in zip(spans, doc.entities, strict=True)
+    ]
+    # JSON: spaCy's own serialisation turns lists into tuples
+    made.user_data[DATA_KEY] = json.dumps(
+        {
+            "split": doc.split,
+            "doc_concepts": doc.doc_concepts,
+            "extra": doc.extra,
+            "entities": rows,
+        },
+        ensure_ascii=False,
+    )
     return made
 
 

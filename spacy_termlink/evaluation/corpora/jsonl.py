@@ -51,7 +51,7 @@ def _doc(path: Path, number: int, row: dict[str, Any], report: Report) -> Corpus
             RawMention(f"line {number}, entity {i + 1}", spans, text if text else None, known)
         )
     text, entities = place_mentions(
-        lambda unit: checked.text, mentions, path=path, doc_id=checked.doc_id, report=report
+        lambda unit: (checked.text, 0), mentions, path=path, doc_id=checked.doc_id, report=report
     )
     extra = {key: value for key, value in row.items() if key not in _DOC_FIELDS}
     return CorpusDoc(checked.doc_id, text, entities, checked.doc_concepts, checked.split, extra)

@@ -1,8 +1,8 @@
 """Offsets as a source counts them, to characters, each checked against the mention's text.
 
 Corpora count in characters, in UTF-8 bytes or in UTF-16 units (Java, JavaScript), mostly without
-saying so. The unit of a document is the first of these under which every mention stands where the
-source says.
+saying so. The unit of a document is the one under which most mentions stand where the source says; of
+equals the first of these.
 """
 
 from collections.abc import Callable, Sequence
@@ -42,7 +42,7 @@ def length_in(text: str, unit: str) -> int:
 
 
 def place_mentions(
-    assemble: Callable[[str], str],
+    assemble: Callable[[str], tuple[str, int]],
     mentions: Sequence[RawMention],
     *,
     path: Path,
@@ -51,28 +51,29 @@ def place_mentions(
 ) -> tuple[str, tuple[CorpusEntity, ...]]:
     """Text and entities of a document; mentions whose offsets are wrong become rejects.
 
-    assemble (Callable[[str], str]): Text of the document if offsets are in this unit.
+    assemble (Callable[[str], tuple[str, int]]): Text of the document if offsets are in this unit, and
+        how much speaks against it: passages are mostly one character apart.
     RETURNS (tuple[str, tuple[CorpusEntity, ...]]): With offsets in characters.
     RAISES (TermlinkError): What `assemble` raises for characters, if no unit fits better.
     """
-    best: Optional[tuple[int, str, str, list]] = None
+    found: list[tuple[int, int, int, str, list[Optional[CorpusEntity]]]] = []
     failure: Optional[TermlinkError] = None
-    for unit in UNITS:
+    for rank, unit in enumerate(UNITS):
         try:
-            text = assemble(unit)
+            text, n_odd = assemble(unit)
         except TermlinkError as error:
             failure = failure or error
             continue
         placed = _place(text, unit, mentions)
-        n_right = sum(entity is not None for entity in placed)
-        if best is None or n_right > best[0]:
-            best = (n_right, unit, text, placed)
-        if n_right == len(mentions) or text.isascii():
+        n_wrong = sum(entity is None for entity in placed)
+        found.append((n_wrong, n_odd, rank, text, placed))
+        if text.isascii():
             break
-    if best is None:
+    if not found:
         assert failure is not None
         raise failure
-    _, unit, text, placed = best
+    _, _, rank, text, placed = min(found, key=lambda entry: entry[:3])
+    unit = UNITS[rank]
     if not text.isascii():
         report.units[unit] += 1
     for mention, entity in zip(mentions, placed, strict=True):

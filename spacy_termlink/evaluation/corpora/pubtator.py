@@ -75,7 +75,11 @@ def _doc(path: Path, block: list[Line], report: Report, prefix: str) -> CorpusDo
     while passages and not passages[-1]:
         passages.pop()
     text, entities = place_mentions(
-        lambda unit: "\n".join(passages), mentions, path=path, doc_id=str(doc_id), report=report
+        lambda unit: ("\n".join(passages), 0),
+        mentions,
+        path=path,
+        doc_id=str(doc_id),
+        report=report,
     )
     return CorpusDoc(str(doc_id), text, entities)
 
