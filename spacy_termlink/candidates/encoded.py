@@ -52,6 +52,9 @@ class NearestNames:
 
     @cached_property
     def _index(self) -> tuple[DenseIndex, np.ndarray]:
+        return self._build_index()
+
+    def _build_index(self) -> tuple[DenseIndex, np.ndarray]:
         """Exact index of the unique names, and which of them have a vector."""
         names, terminology = self.kb.names, self.kb.terminology
         first = names.name_rows[names.offsets[:-1]].tolist()
@@ -77,6 +80,14 @@ class EncodedCandidates(NearestNames):
         super().__init__(kb, self._encode, tier=pooling)
         self._path = encoder
         self._pooling = pooling
+
+    @cached_property
+    def _index(self) -> tuple[DenseIndex, np.ndarray]:
+        if self._encoder.fingerprint == self.kb.encoder.fingerprint:
+            return self.kb.index, np.ones(
+                len(self.kb.names), dtype=bool
+            )  # made by the same encoder
+        return self._build_index()
 
     def _encode(self, texts: Sequence[str]) -> np.ndarray:
         return self._encoder.encode(texts)

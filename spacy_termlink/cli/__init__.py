@@ -17,7 +17,9 @@ from .evaluate_docs import evaluate_docs_command
 from .fetch import fetch_command
 from .index import index_command
 from .info import info_command
+from .match import match_command
 from .mine import mine_command
+from .report import report_command
 from .search import search_command
 from .serve import serve_command
 from .train import train_command
@@ -36,7 +38,7 @@ app = typer.Typer(
 
 _FUNCTIONS: tuple[Callable[..., None], ...] = (
     fetch_command, convert_command, info_command, mine_command, train_command, index_command, search_command,
-    evaluate_command, evaluate_docs_command, convert_corpus_command, cluster_command, contrast_command, annotate_command, serve_command,
+    evaluate_command, evaluate_docs_command, convert_corpus_command, cluster_command, contrast_command, match_command, report_command, annotate_command, serve_command,
 )  # fmt: skip
 #: Names of the commands, in the order of their work; "_" is typed as "-".
 COMMANDS = tuple(function.__name__.removesuffix("_command") for function in _FUNCTIONS)
@@ -65,8 +67,9 @@ def _root(
     pass
 
 
-#: `train` takes every value of its config as an option.
-_CONTEXTS = {"train": {"allow_extra_args": True, "ignore_unknown_options": True}}
+#: These take every value of their config as an option.
+_ANY_OPTION = {"allow_extra_args": True, "ignore_unknown_options": True}
+_CONTEXTS = {"train": _ANY_OPTION, "report": _ANY_OPTION}
 
 for _name, _function in zip(COMMANDS, _FUNCTIONS, strict=True):
     _context = _CONTEXTS.get(_name)
