@@ -17,18 +17,15 @@ STOP_WORDS = frozenset(
 #: Bands of the degree, the lower bound left out: no shared word has a band of its own.
 EDGES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 BANDS = ("0", *(f"({low:g}, {high:g}]" for low, high in zip(EDGES[:-1], EDGES[1:], strict=True)))
-#: Band of a mention without a degree: only stop words, or a gold concept the terminology has not.
+#: Band of a mention without a degree: no word in it, or a gold concept the terminology has not.
 NO_BAND = "none"
 
 
 def tokens(text: str) -> frozenset[str]:
     """Distinct words of a text in normal form, without stop words and signs; a Chinese or Japanese
-    character is a word."""
-    return frozenset(
-        form
-        for form in find_words(text).forms
-        if form not in STOP_WORDS and any(char.isalnum() for char in form)
-    )
+    character is a word. Where nothing else is left, stop words stay: "WAS" is a syndrome."""
+    words = frozenset(f for f in find_words(text).forms if any(char.isalnum() for char in f))
+    return words - STOP_WORDS or words
 
 
 def overlap_degree(query: str, names: Iterable[str]) -> float:
@@ -36,7 +33,7 @@ def overlap_degree(query: str, names: Iterable[str]) -> float:
 
     query (str): What is searched.
     names (Iterable[str]): All names of the gold concept.
-    RETURNS (float): 0 to 1; NaN for a query of nothing but stop words and signs.
+    RETURNS (float): 0 to 1; NaN for a query without a word.
     """
     wanted = tokens(query)
     held = frozenset().union(*map(tokens, names))

@@ -52,6 +52,6 @@ def test_nil_mentions_are_apart_and_positions_say_where(terminology, mention):
 
 def test_overlap_is_the_best_over_forms_and_gold_concepts(terminology, mention):
     docs = [AnnotatedDoc("d", "A shared name (SN). SN.")]
-    mentions = [mention("SN", "root", "gold"), mention("SN", "root"), mention("the", "gold")]
+    mentions = [mention("SN", "root", "gold"), mention("SN", "root"), mention("%", "gold")]
     found = prepare_mentions(terminology, mentions, docs=docs).overlap
     assert found[:2].tolist() == [1.0, 0.0] and np.isnan(found[2])
