@@ -1,5 +1,6 @@
 """`termlink serve`: a page and a JSON API over KBs or a pipeline."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -47,7 +48,8 @@ def serve_command(
         from ..serve.run import serve
 
         limits = Limits(max_chars=max_chars, seconds=timeout)
-        try:
+        # Ctrl-C is how a server is meant to end
+        with suppress(KeyboardInterrupt):
             serve(
                 [str(path) for path in paths],
                 bound=bound,
@@ -55,5 +57,4 @@ def serve_command(
                 access_log=access_log,
                 say=note,
             )
-        except KeyboardInterrupt:
-            note("Stopped.")  # how a server is meant to end
+        note("Stopped.")
