@@ -10,7 +10,13 @@ from ._common import note
 
 
 def convert_command(
-    source: Annotated[Path, typer.Argument(help="File to read, or a folder that `fetch` made.")],
+    source: Annotated[
+        Path,
+        typer.Argument(
+            help="File to read, a folder that `fetch` made, or the folder or zip of a UMLS or "
+            "SNOMED CT release."
+        ),
+    ],
     format: Annotated[
         Optional[str],
         typer.Option(
@@ -35,6 +41,33 @@ def convert_command(
             "--shareable/--restricted", help="Whether the licence lets others have a copy."
         ),
     ] = None,
+    sab: Annotated[
+        Optional[list[str]],
+        typer.Option(help="rrf: only this source vocabulary, as SNOMEDCT_US. Repeatable."),
+    ] = None,
+    language: Annotated[
+        Optional[list[str]],
+        typer.Option(
+            help="rrf: only names in this language (en or ENG). rf2: this language, or the id of a "
+            "language reference set. Repeatable."
+        ),
+    ] = None,
+    tty: Annotated[
+        Optional[list[str]], typer.Option(help="rrf: only this term type, as PT. Repeatable.")
+    ] = None,
+    semantic_type: Annotated[
+        Optional[list[str]],
+        typer.Option(
+            help="rrf: only concepts of this TUI, type name or start of a tree number (B2.2). rf2: of "
+            "this semantic tag, as disorder. Repeatable."
+        ),
+    ] = None,
+    suppressed: Annotated[
+        bool, typer.Option("--suppressed", help="rrf: suppressed and obsolete names, too.")
+    ] = False,
+    n_process: Annotated[
+        int, typer.Option(min=1, help="Processes; 2 pay for millions of names.")
+    ] = 1,
 ) -> None:
     """Convert an ontology, classification or table to a terminology folder."""
     from ..terminology.convert import convert_source
@@ -48,6 +81,14 @@ def convert_command(
         release=release,
         licence=licence,
         shareable=shareable,
+        options={
+            "sab": sab,
+            "language": language,
+            "tty": tty,
+            "semantic_type": semantic_type,
+            "suppressed": suppressed,
+        },
+        n_process=n_process,
     )
     counts = meta["counts"]
     named = f"{meta['source']} {meta['release']}".strip()

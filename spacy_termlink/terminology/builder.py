@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from .. import __version__
 from ..errors import TermlinkError
 from ..files import atomic_folder, save_arrays, sha256_file, write_json
-from ..text import normalize
 from ..types import NAME_KINDS, NIL
+from .blocks import BLOCK_ROWS, Blocks, NameBlocks
 from .concept import Concept, Name
 from .graph import Graph, check_acyclic
 
@@ -54,7 +54,11 @@ SCHEMAS = {
 
 
 def build_terminology(
-    concepts: Iterable[Concept], path: Path, *, meta: dict[str, Any] | None = None
+    concepts: Iterable[Concept],
+    path: Path,
+    *,
+    meta: dict[str, Any] | None = None,
+    n_process: int = 1,
 ) -> dict[str, Any]:
     """Write concepts to a terminology folder, atomically; concepts sorted by id, so that a row's
     number orders as its id does, and names by concept, then kind, in the source's order.
@@ -62,6 +66,7 @@ def build_terminology(
     concepts (Iterable[Concept]): In any order; ids must be unique.
     path (Path): Folder to write; a terminology that is there is replaced as a whole.
     meta (dict): source, release, licence, shareable, reader, inputs: copied into meta.json.
+    n_process (int): With more than one, names are normalised in the others; the result is the same.
     RAISES (TermlinkError): TL002 something else is there, TL101 double id, TL102 cycle, TL106 no concept, TL110 a text that is none.
     RETURNS (dict): The meta.json written.
     """
@@ -69,7 +74,7 @@ def build_terminology(
     _check_replaceable(path)
     # errors in what is read name the source, not the folder to write
     inputs = [entry["file"] for entry in (meta or {}).get("inputs", ())]
-    tables = _tables(concepts, ", ".join(inputs) or path)
+    tables = _tables(concepts, ", ".join(inputs) or path, n_process)
     _check_graph(tables)
     with atomic_folder(path) as folder:
         return write_folder(folder, tables, _meta(tables, meta or {}))
@@ -121,59 +126,75 @@ def hash_text(text: str) -> int:
     )
 
 
-def _tables(concepts: Iterable[Concept], source: Path | str) -> dict[str, pa.Table]:
-    columns: dict[str, list[tuple]] = {name: [] for name in SCHEMAS}
-    seen: set[str] = set()
-    alive: dict[str, str] = {}  # retired id -> id that replaces it
-    for concept in concepts:
-        if concept.concept_id in seen:
-            raise TermlinkError("TL101", concept_id=concept.concept_id, where=source)
-        seen.add(concept.concept_id)
-        _check_concept(concept, source)
-        _add_concept(columns, concept)
-        if concept.obsolete and concept.replaced_by:
-            alive[concept.concept_id] = concept.replaced_by
-    if not columns["concepts"]:
+def _tables(concepts: Iterable[Concept], source: Path | str, n_process: int) -> dict[str, pa.Table]:
+    """Concepts as tables. Rows become Arrow columns a block at a time: of ten million names only a
+    block is ever in memory as Python objects."""
+    blocks = {name: Blocks(SCHEMAS[name]) for name in ("concepts", "relations", "xrefs")}
+    alternatives: list[tuple[str, str]] = []
+    retired: dict[str, str] = {}  # retired id -> id that replaces it
+    with NameBlocks(SCHEMAS["names"], n_process) as names:
+        for concept in concepts:
+            _check_concept(concept, source)
+            _add_concept(blocks, names, concept)
+            alternatives.extend((alt, concept.concept_id) for alt in concept.alt_ids)
+            if concept.obsolete and concept.replaced_by:
+                retired[concept.concept_id] = concept.replaced_by
+        tables = {name: block.table() for name, block in blocks.items()}
+        tables["names"] = names.table()
+    if not len(tables["concepts"]):
         raise TermlinkError("TL106", path=source)
-    columns["concepts"].sort(key=lambda row: row[0])
-    rank = {kind: i for i, kind in enumerate(NAME_KINDS)}
-    columns["names"].sort(key=lambda row: (row[0], rank[row[3]]))
-    columns["redirects"] = _redirects(columns, alive)
+    tables["concepts"] = tables["concepts"].sort_by("concept_id")
+    _check_unique(tables["concepts"]["concept_id"], source)
+    tables["names"] = _sorted_names(tables["names"])
     for name in ("relations", "xrefs"):
-        columns[name] = sorted(set(columns[name]))
-    return {
-        name: pa.table(
-            # zip(*rows) would make an iterator for each of a million rows
-            [pa.array([row[i] for row in rows], type=field.type) for i, field in enumerate(schema)],
-            schema=schema,
-        )
-        for (name, schema), rows in zip(SCHEMAS.items(), columns.values(), strict=True)
-    }
-
-
-def _add_concept(columns: dict[str, list[tuple]], concept: Concept) -> None:
-    cid = concept.concept_id
-    columns["concepts"].append(
-        (
-            cid,
-            concept.name,
-            concept.definition,
-            concept.semantic_types,
-            concept.obsolete,
-            concept.replaced_by,
-        )
+        columns = tables[name].column_names
+        unique = tables[name].group_by(columns, use_threads=False).aggregate([])
+        tables[name] = unique.sort_by([(column, "ascending") for column in columns])
+    living = pc.invert(tables["concepts"]["obsolete"])
+    living_ids = tables["concepts"]["concept_id"].filter(living)
+    redirects = _redirects(alternatives, retired, living_ids)
+    columns = [[row[i] for row in redirects] for i in range(2)]
+    tables["redirects"] = pa.table(
+        [pa.array(column, pa.string()) for column in columns], schema=SCHEMAS["redirects"]
     )
-    columns["relations"].extend((cid, r.type, r.object) for r in concept.relations)
-    columns["xrefs"].extend((cid, x.xref, x.predicate) for x in concept.xrefs)
-    columns["redirects"].extend((alt, cid) for alt in concept.alt_ids)
+    return {name: tables[name].combine_chunks().cast(schema) for name, schema in SCHEMAS.items()}
+
+
+def _sorted_names(names: pa.Table) -> pa.Table:
+    """By concept, then kind; Arrow's sort is stable, so the source's order stays within a kind."""
+    rank = pc.index_in(names["kind"], value_set=pa.array(NAME_KINDS))
+    keys = pa.table({"concept_id": names["concept_id"], "rank": rank})
+    order = pc.sort_indices(keys, [("concept_id", "ascending"), ("rank", "ascending")])
+    return names.take(order)
+
+
+def _check_unique(ids: pa.ChunkedArray, source: Path | str) -> None:
+    ids = ids.combine_chunks()
+    twice = pc.equal(ids.slice(1), ids.slice(0, len(ids) - 1))
+    if pc.any(twice).as_py():
+        raise TermlinkError("TL101", concept_id=ids.slice(1).filter(twice)[0].as_py(), where=source)
+
+
+def _add_concept(blocks: dict[str, Blocks], names: NameBlocks, concept: Concept) -> None:
+    cid = concept.concept_id
+    row = (
+        cid,
+        concept.name,
+        concept.definition,
+        concept.semantic_types,
+        concept.obsolete,
+        concept.replaced_by,
+    )
+    blocks["concepts"].add(row)
+    for r in concept.relations:
+        blocks["relations"].add((cid, r.type, r.object))
+    for x in concept.xrefs:
+        blocks["xrefs"].add((cid, x.xref, x.predicate))
     if concept.obsolete:
         return
-    names = [Name(concept.name, "preferred", concept.language), *concept.names]
-    columns["names"].extend(
-        (cid, n.text, normalize(n.text), n.kind, n.language, n.source)
-        for n in names
-        if n.text.strip()
-    )
+    for n in (Name(concept.name, "preferred", concept.language), *concept.names):
+        if n.text.strip():
+            names.add((cid, n.text, "", n.kind, n.language, n.source))
 
 
 def _check_concept(concept: Concept, source: Path | str) -> None:
@@ -201,13 +222,20 @@ def _check_concept(concept: Concept, source: Path | str) -> None:
             raise TermlinkError("TL110", where=where, reason=reason)
 
 
-def _redirects(columns: dict[str, list[tuple]], replaced: dict[str, str]) -> list[tuple]:
+def _redirects(
+    alternatives: list[tuple[str, str]], retired: dict[str, str], living_ids: pa.ChunkedArray
+) -> list[tuple[str, str]]:
     """Alternative and retired ids with the living concept each ends at. A living id never
     redirects; a chain is followed to its end; one that ends nowhere is left out."""
-    living = {row[0] for row in columns["concepts"] if not row[4]}
     # an id that two concepts claim goes to the first of them in the order of ids
-    direct = dict(sorted(columns["redirects"], reverse=True))
-    direct.update(replaced)
+    direct = dict(sorted(alternatives, reverse=True))
+    direct.update(retired)
+    if not direct:
+        return []
+    # only those that a chain can reach: of four million ids a few
+    reached = pa.array(sorted({*direct, *direct.values()}), pa.string())
+    known = pc.is_in(reached, value_set=living_ids.combine_chunks())
+    living = set(reached.filter(known).to_pylist())
     found = []
     for alt in direct:
         target, steps = alt, 0
@@ -242,8 +270,7 @@ def write_lookup(folder: Path, tables: dict[str, pa.Table]) -> None:
     concept_rows = pc.index_in(names["concept_id"], value_set=ids.combine_chunks()).to_numpy()
     offsets = np.zeros(len(ids) + 1, dtype=np.int64)
     np.cumsum(np.bincount(concept_rows, minlength=len(ids)), out=offsets[1:])
-    rank = {kind: i for i, kind in enumerate(NAME_KINDS)}
-    kinds = np.array([rank[kind] for kind in names["kind"].to_pylist()], dtype=np.uint8)
+    kinds = pc.index_in(names["kind"], value_set=pa.array(NAME_KINDS)).to_numpy().astype(np.uint8)
     arrays = {
         "name_offsets": offsets,
         "concept_rows": concept_rows.astype(np.int32),
@@ -254,11 +281,20 @@ def write_lookup(folder: Path, tables: dict[str, pa.Table]) -> None:
         ("id", ids),
         ("alt", tables["redirects"]["alt_id"]),
     ):
-        hashes = np.array([hash_text(s) for s in strings.to_pylist()], dtype=np.uint64)
+        hashes = _hashes(strings)
         order = np.argsort(hashes, kind="stable")
         arrays[f"{prefix}_hashes"] = hashes[order]
         arrays[f"{prefix}_rows"] = order.astype(np.int32)
     save_arrays(folder, arrays)
+
+
+def _hashes(strings: pa.ChunkedArray) -> np.ndarray:
+    """`hash_text` of each, (n,) uint64, a block of Python strings at a time."""
+    hashes = np.zeros(len(strings), dtype=np.uint64)
+    for start in range(0, len(strings), BLOCK_ROWS):
+        block = strings.slice(start, BLOCK_ROWS).to_pylist()
+        hashes[start : start + len(block)] = [hash_text(text) for text in block]
+    return hashes
 
 
 def _meta(tables: dict[str, pa.Table], given: dict[str, Any]) -> dict[str, Any]:
@@ -273,6 +309,7 @@ def _meta(tables: dict[str, pa.Table], given: dict[str, Any]) -> dict[str, Any]:
         "reader": given.get("reader", ""),
         "reader_version": __version__,
         "inputs": given.get("inputs", []),
+        **({"options": given["options"]} if given.get("options") else {}),
         "counts": {
             "concepts": len(concepts),
             "obsolete": pc.sum(pc.cast(concepts["obsolete"], pa.int64())).as_py() or 0,

@@ -1,6 +1,9 @@
 """From a source file to a terminology folder: finds the reader, fills in what is known of the source."""
 
+import inspect
+import re
 import sys
+from collections.abc import Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Optional
@@ -26,29 +29,35 @@ def convert_source(
     release: Optional[str] = None,
     licence: Optional[str] = None,
     shareable: Optional[bool] = None,
+    options: Optional[Mapping[str, Any]] = None,
+    n_process: int = 1,
 ) -> dict[str, Any]:
     """Read a source and write a terminology folder.
 
     What meta.json says of the source is taken from the arguments, else from the source.json that
     `termlink fetch` writes, else from the file itself. A licence that nobody states is not shareable.
 
-    source (Path): A file, or a folder that `termlink fetch` made.
+    source (Path): A file, a folder that `termlink fetch` made, or a release as its reader takes it.
     out (Path): Folder to write; replaced as a whole.
     format (Optional[str]): Name of a reader; None for what source.json says.
     name, release, licence, shareable (Optional): Facts of the source.
-    RAISES (TermlinkError): TL001 no source, TL104 no such format, and what the reader finds.
+    options (Optional[Mapping]): Options of the reader, as `sab` of rrf; empty ones are left out.
+    n_process (int): Processes to work with; more than one pays for millions of names.
+    RAISES (TermlinkError): TL001 no source, TL104 no such format, TL143 an option of another reader, and
+        what the reader finds.
     RETURNS (dict): The meta.json written.
     """
     facts = read_provenance(source)
-    if source.is_dir():
-        if not facts.get("files"):
-            raise TermlinkError("TL008", path=source)
-        source = source / facts["files"][0]["file"]
-    elif not source.exists():
+    if not source.exists():
         raise TermlinkError("TL001", path=source)
     format = format or facts.get("format") or ""
     reader = get_reader(format)
-    inputs = _inputs(source, facts)
+    given_options = _options(reader, format, options or {})
+    if source.is_dir() and not _release_files(reader):
+        if not facts.get("files"):
+            raise TermlinkError("TL008", path=source)
+        source = source / facts["files"][0]["file"]
+    inputs = _inputs(source, facts, _release_files(reader))
     meta = {
         "source": source.stem,
         **_described(reader, format, source),
@@ -59,7 +68,22 @@ def convert_source(
     }
     given = {"source": name, "release": release, "licence": licence, "shareable": shareable}
     meta.update({key: value for key, value in given.items() if value is not None})
-    return build_terminology(reader(source), out, meta=meta)
+    if given_options:
+        meta["options"] = given_options
+    return build_terminology(reader(source, **given_options), out, meta=meta, n_process=n_process)
+
+
+def _options(reader: Any, format: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are given, each one of the reader's own."""
+    given = {key: value for key, value in options.items() if value}
+    known = [
+        name for name, p in inspect.signature(reader).parameters.items() if p.kind == p.KEYWORD_ONLY
+    ]
+    for key in given:
+        if key not in known:
+            listed = ", ".join(f"--{name.replace('_', '-')}" for name in known) or "none"
+            raise TermlinkError("TL143", format=format, option=key.replace("_", "-"), known=listed)
+    return given
 
 
 def get_reader(format: str) -> Any:
@@ -93,10 +117,21 @@ def read_provenance(source: Path) -> dict[str, Any]:
     return facts
 
 
-def _inputs(source: Path, facts: dict[str, Any]) -> list[dict[str, Any]]:
+def _release_files(reader: Any) -> str:
+    """Pattern of the files that a reader of whole releases takes from a folder; "" for other readers."""
+    return getattr(sys.modules[reader.__module__], "RELEASE_FILES", "")
+
+
+def _inputs(source: Path, facts: dict[str, Any], pattern: str) -> list[dict[str, Any]]:
     files = [source.parent / entry["file"] for entry in facts.get("files", ())] or [source]
+    if source.is_dir():  # a release
+        files = sorted(p for p in source.rglob("*") if re.fullmatch(pattern, p.name))
     return [
-        {"file": file.name, "bytes": file.stat().st_size, "sha256": sha256_file(file)}
+        {
+            "file": file.relative_to(source).as_posix() if source.is_dir() else file.name,
+            "bytes": file.stat().st_size,
+            "sha256": sha256_file(file),
+        }
         for file in files
         if file.is_file()
     ]
