@@ -9,6 +9,7 @@ PACKAGE = Path(__file__).parent.parent / "spacy_termlink"
 FILES = sorted(PACKAGE.rglob("*.py"))
 RANKS = {
     "errors": 0, "registry": 0, "types": 0, "text": 0, "spelling": 0, "files": 0, "counts": 0,
+    "annotated": 0,
     "terminology": 1, "lexical": 1,
     "mining": 2, "encoders": 3, "training": 4, "candidates": 5, "rerank": 6, "kb": 7,
     "pipeline": 8, "annotate": 9, "evaluation": 10, "serve": 11, "cli": 11,
@@ -87,6 +88,8 @@ def test_imports_go_down(path):
         other = own_home(module)
         # the modules of rank 0 stand side by side, as one package
         if other is None or other == home or RANKS[other] == RANKS[home] == 0:
+            continue
+        if (home, other) == ("cli", "serve"):  # they share a row: a command starts the server
             continue
         assert RANKS[other] < RANKS[home], f"{path}:{line} imports {module}, of rank {RANKS[other]}"
 
