@@ -31,6 +31,13 @@ def test_every_field_is_read(tmp_path):
     assert mention.gold == {"A:1", "A:9"}
 
 
+def test_a_concept_written_twice_is_one_with_the_ids_of_both_lists(tmp_path):
+    given = row(concepts=["A:1", "A:2", "A:1"], accept=[["A:9"], ["A:8"], ["A:9", "A:7"]])
+    mention = read_mentions(write(tmp_path / "m.jsonl", given))[0]
+    assert mention.concepts == ("A:1", "A:2")
+    assert mention.accept == (("A:9", "A:7"), ("A:8",))
+
+
 def test_without_cardinality_one_concept_is_single(tmp_path):
     path = write(tmp_path / "m.jsonl", row(), row(concepts=["A:1", "A:2"]), row(concepts=[]))
     assert [m.cardinality for m in read_mentions(path)] == ["single", "composite", "noid"]
