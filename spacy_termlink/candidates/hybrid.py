@@ -126,14 +126,12 @@ class HybridCandidates:
         weights = self._weights(texts)  # (B, 1)
 
         def search(left: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+            some = queries if len(left) == len(texts) else queries[left]
             dense, _ = kb.index.search(vectors[left], n=n, allowed_rows=mask)
-            lexical, _ = kb.ngram.search(queries[left], n=n, allowed_rows=mask)
+            lexical, _ = kb.ngram.search(some, n=n, allowed_rows=mask)
             rows = merge_rows(dense, lexical)  # (B, 2n)
-            return rows, combine(
-                kb.index.scores_of(vectors[left], rows),
-                kb.ngram.scores_of(queries[left], rows),
-                weights[left],
-            )
+            cosine = kb.index.scores_of(vectors[left], rows)
+            return rows, combine(cosine, kb.ngram.scores_of(some, rows), weights[left])
 
         return search_concepts(
             kb.terminology,

@@ -126,7 +126,7 @@ class BertForward:
         """Token states of a batch sorted by length: per group of equal length (B, T, D) float32."""
         groups = group_lengths(ids)
         flat = torch.tensor([i for text in ids for i in text])
-        places = torch.cat([torch.arange(n_tokens).repeat(n) for _, n, n_tokens in groups])
+        places = torch.tensor([place for text in ids for place in range(len(text))])
         shape = (self.width,)
         x = self.words[flat].float() + self.positions[places]  # (tokens, D)
         x = F.layer_norm(x, shape, *self.norm, self.eps).to(self.dtype)
