@@ -69,7 +69,7 @@ MESSAGES = {
     "TL706": "The bytes of '{name}' name a file outside the KB folder: {path}.",
     "TL707": "'{name}' looks for mentions in doc.spans['{key}'], which the document lacks (it has: {found}). Set spans_key to the group your recogniser fills.",
     "TL708": "'{name}': this release has no reranker; set reranker = null.",
-    "TL720": "'{name}': {n} of {total} gold links are of ids that KB '{kb}' does not know ({examples}); nothing is learned from them. A corpus of another release, or ids without their prefix?",
+    "TL720": "'{name}': {n} of {total} gold links are of ids that KB '{kb}' does not know ({examples}); nothing is learned from them. Ids of several concepts in one, a corpus of another release, or ids without their prefix?",
     "TL721": "'{name}': get_loss was given {found} embeddings for a batch of {expected} texts. Encode those of training_texts.",
     "TL722": "'{name}' learns, but save_kb = \"path\" would save the path of the KB that it started from. Set save_kb to \"copy\" or \"hardlink\", or name the component in frozen_components.",
     # annotate

@@ -7,7 +7,8 @@ from thinc.model import deserialize_attr, serialize_attr
 from thinc.types import Floats2d
 
 from ..errors import TermlinkError
-from ..types import Encoder
+from ..kb import TermKB
+from .encoder_shim import EncoderShim
 
 BiEncoderT = Model[List[str], Floats2d]
 
@@ -17,11 +18,17 @@ class EncoderRef:
 
     A copy, a pickle or the bytes of the model hold no encoder; the linker that owns them binds it.
 
-    load (Optional[Callable[[], Encoder]]): Called at each prediction; None while there is no KB.
+    open_kb (Optional[Callable[[], TermKB]]): Called at each prediction; None while there is no KB.
     """
 
-    def __init__(self, load: Optional[Callable[[], Encoder]] = None) -> None:
-        self.load = load
+    def __init__(self, open_kb: Optional[Callable[[], TermKB]] = None) -> None:
+        self.open_kb = open_kb
+
+    def kb(self) -> TermKB:
+        """The KB. RAISES (TermlinkError): TL701 if the linker has none."""
+        if self.open_kb is None:
+            raise TermlinkError("TL701", name="term_linker")
+        return self.open_kb()
 
     def __reduce__(self) -> Tuple[type, Tuple]:
         return EncoderRef, ()
@@ -38,21 +45,28 @@ def _deserialize(bound: EncoderRef, value: bytes, name: str, model: Model) -> En
 
 
 def build_bi_encoder() -> BiEncoderT:
-    """A model over the encoder of the linker's KB, texts -> embeddings, (N, D).
+    """A model over the encoder of the linker's KB, texts -> embeddings of length 1, (N, D).
 
-    It has no parameters of its own: `termlink train` trains the encoder, and the KB keeps the
-    trained weights beside the index that was built with them. A pipeline is the KB plus a few bytes.
+    To predict, it uses the encoder of the KB. The first update reads the same weights again, to
+    train them: a PyTorchShim, as in thinc's PyTorchWrapper, that is empty until then. What is saved
+    of the model is a few bytes: the KB keeps the weights beside the index that was built with them.
     """
-    return Model("bi_encoder", forward, attrs={"encoder": EncoderRef()})
+    return Model("bi_encoder", forward, attrs={"encoder": EncoderRef()}, shims=[EncoderShim()])
 
 
 def forward(model: BiEncoderT, texts: List[str], is_train: bool) -> Tuple[Floats2d, Callable]:
-    """Embeddings of the texts. RAISES (TermlinkError): TL701 if the linker has no KB."""
-    load = model.attrs["encoder"].load
-    if load is None:
-        raise TermlinkError("TL701", name="term_linker")
+    """Embeddings of the texts, which the encoder reads as they are: names and mentions in normal
+    form. RAISES (TermlinkError): TL701 if the linker has no KB."""
+    encoder = model.attrs["encoder"]
+    if not is_train:
+        return model.ops.asarray2f(encoder.kb().encoder.encode(texts)), lambda d_embeddings: []
+    shim: Any = model.shims[0]
+    if not shim.is_open:
+        shim.open(encoder.kb().path / "encoder")
+    embeddings, take_back = shim.embed(texts)
 
-    def backprop(d_embeddings: Floats2d) -> Any:
-        raise TermlinkError("TL709")
+    def backprop(d_embeddings: Floats2d) -> List:
+        take_back(d_embeddings)
+        return []  # texts have no gradient
 
-    return model.ops.asarray2f(load().encode(texts)), backprop
+    return embeddings, backprop

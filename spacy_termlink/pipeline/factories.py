@@ -4,7 +4,7 @@ spaCy imports this module whenever a `Language` is made, so the components thems
 by the functions. No `from __future__ import annotations` here: spaCy reads the types.
 """
 
-from typing import TYPE_CHECKING, Callable, Dict, List, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Union
 
 from spacy.language import Language
 from thinc.api import Config, Model
@@ -31,6 +31,15 @@ reranker = null
 
 [term_linker.model]
 @architectures = "spacy-termlink.BiEncoder.v1"
+
+[term_linker.learning]
+hard_negatives = 8
+positives = 2
+synonyms = 0.5
+temperature = 0.05
+refresh_every = 200
+index = "Flat"
+seed = 0
 
 [term_linker.candidates]
 @misc = "spacy-termlink.HybridCandidates.v1"
@@ -75,6 +84,7 @@ def make_term_linker(
     candidates: Callable,
     reranker: Optional[Callable],
     scorer: Optional[Callable],
+    learning: Dict[str, Any],
 ) -> "TermLinker":
     """Make a `term_linker`; see TermLinker for the settings. Opens no file."""
     if reranker is not None:
@@ -97,6 +107,7 @@ def make_term_linker(
         allow_restricted=allow_restricted,
         candidates=candidates,
         scorer=scorer,
+        learning=learning,
     )
 
 

@@ -19,7 +19,7 @@ def on_gold_spans(examples: Iterable[Example], spans_key: Optional[str]) -> List
     for eg in examples:
         doc = eg.predicted.copy()
         gold = eg.reference.ents if spans_key is None else eg.reference.spans.get(spans_key, [])
-        spans = [_span_in(doc, span) for span in gold]
+        spans = [span_in(doc, span) for span in gold]
         found = [span for span in spans if span is not None]
         if spans_key is None:
             doc.set_ents(found)
@@ -29,6 +29,7 @@ def on_gold_spans(examples: Iterable[Example], spans_key: Optional[str]) -> List
     return copies
 
 
-def _span_in(doc: Doc, gold: Span) -> Optional[Span]:
+def span_in(doc: Doc, gold: Span) -> Optional[Span]:
+    """The span of a document that lies where a gold span does."""
     # None where the two tokenisations disagree: scored as not recognised
     return doc.char_span(gold.start_char, gold.end_char, label=gold.label_)

@@ -18,7 +18,7 @@ from . import saving
 from .extensions import set_extensions
 
 #: Attributes that belong to a process, or to a pipeline, and are made anew in a copy.
-_NOT_PICKLED = ("_kb", "_lock", "_masks", "_generator", "_nlp")
+_NOT_PICKLED = ("_kb", "_lock", "_masks", "_generator", "_nlp", "_learner")
 #: Attributes that spaCy's base class keeps outside __dict__.
 _BASE = ("vocab", "model", "name", "cfg", "scorer")
 
@@ -39,6 +39,8 @@ class SavedWithKb:
     _kb: Optional[TermKB]
     _kb_path: Optional[str]
     _nlp: Optional["weakref.ref[Language]"]
+    _is_stale: Callable[[], bool]
+    _learner: Any
 
     def to_disk(
         self, path: Union[str, Path], *, exclude: Iterable[str] = SimpleFrozenList()
@@ -108,7 +110,10 @@ class SavedWithKb:
         return self
 
     def __reduce__(self) -> Tuple[Callable, Tuple[type], Dict[str, Any]]:
-        """For workers: the path of the KB goes over, and is mapped again there."""
+        """For workers: the path of the KB goes over, and is mapped again there. What was learned
+        goes with the KB."""
+        if self._is_stale():
+            self.open_kb()
         state = {key: value for key, value in self.__dict__.items() if key not in _NOT_PICKLED}
         state.update({key: getattr(self, key) for key in _BASE})
         return _new, (type(self),), state
@@ -121,6 +126,7 @@ class SavedWithKb:
 
     def _forget_process(self) -> None:
         self._kb = None
+        self._learner = None
         self._nlp = None
         self._lock = threading.Lock()
         set_extensions()

@@ -2,14 +2,14 @@
 
 import weakref
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Union
 
 import numpy as np
 from spacy import util
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc, Span
-from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.training import Example
 from spacy.vocab import Vocab
 
 from ..candidates.forms import generate_forms
@@ -18,6 +18,8 @@ from ..kb import TermKB, open_kb
 from ..types import CandidateGenerator
 from .architectures import BiEncoderT
 from .gold import has_spans, on_gold_spans
+from .learning import LearnsLinks
+from .learning_settings import read_learning_settings
 from .links import Link, decide
 from .mentions import Forms, get_forms
 from .saving import SAVE_MODES
@@ -28,12 +30,10 @@ from .workers import settle_worker
 Types = Tuple[str, ...]  # branches and semantic types a label is restricted to; () for all concepts
 
 
-class TermLinker(SavedWithKb, TrainablePipe):
+class TermLinker(SavedWithKb, LearnsLinks, TrainablePipe):
     """Links the spans of `doc.ents`, or of a span group, to the concepts of a KB.
 
-    It is a TrainablePipe so that pipelines, configs and `spacy train` treat it as spaCy's own entity
-    linker, but it has nothing to learn there: its encoder is trained by `termlink train`, and the
-    index in the KB fits these weights only. `update` checks its examples and changes nothing.
+    Gold links train the encoder of its KB in `spacy train`: see LearnsLinks.
 
     DOCS: docs/pipeline.md
     """
@@ -56,6 +56,7 @@ class TermLinker(SavedWithKb, TrainablePipe):
         allow_restricted: bool = False,
         candidates: Callable[[TermKB], CandidateGenerator],
         scorer: Optional[Callable] = None,
+        learning: Optional[Mapping[str, Any]] = None,
     ) -> None:
         """Store the settings; no file is opened.
 
@@ -76,6 +77,7 @@ class TermLinker(SavedWithKb, TrainablePipe):
         allow_restricted (bool): Copy a KB whose licence forbids sharing, too.
         candidates (Callable[[TermKB], CandidateGenerator]): The recall stage.
         scorer (Optional[Callable]): Scores examples.
+        learning (Optional[Mapping[str, Any]]): How it learns; see LearningSettings.
         RAISES (TermlinkError): TL704 for a setting out of its range.
         """
         self.vocab = vocab
@@ -93,6 +95,7 @@ class TermLinker(SavedWithKb, TrainablePipe):
             "allow_restricted": allow_restricted,
         }
         self._label_types = {label: tuple(types) for label, types in (label_types or {}).items()}
+        self._learning = read_learning_settings(learning or {}, name=name)
         self._check_settings()
         self._configured = dict(self.cfg)
         self._kb_path = kb
@@ -125,19 +128,22 @@ class TermLinker(SavedWithKb, TrainablePipe):
         return self.open_kb()
 
     def open_kb(self) -> TermKB:
-        """Open the KB if it is not open yet; once, whatever the number of threads.
+        """Open the KB if it is not open yet; once, whatever the number of threads. After an update
+        of the weights, build it again.
 
         RAISES (TermlinkError): TL701 if there is none; what opening raises.
         """
         kb = self._kb
-        if kb is None:
+        if kb is None or self._is_stale():
             with self._lock:
-                kb = self._kb
-                if kb is None:
+                if self._kb is None:
                     if self._kb_path is None:
                         raise TermlinkError("TL701", name=self.name)
-                    kb = open_kb(Path(self._kb_path))
-                    self._bind(kb)
+                    self._bind(open_kb(Path(self._kb_path)))
+                elif self._is_stale():  # another thread may have been first
+                    self._follow_weights(self._kb)
+                kb = self._kb
+                assert kb is not None
         return kb
 
     def set_kb(self, kb: Union[TermKB, Path, str]) -> None:
@@ -148,6 +154,7 @@ class TermLinker(SavedWithKb, TrainablePipe):
         """
         opened = kb if isinstance(kb, TermKB) else open_kb(Path(kb))
         with self._lock:
+            self._forget_learning()
             self._bind(opened)
 
     def _bind(self, kb: TermKB) -> None:
@@ -156,9 +163,19 @@ class TermLinker(SavedWithKb, TrainablePipe):
             masks[types] = self._mask(kb, label, types)
         self._masks = masks
         self._generator = self._make_generator(kb)
-        self.model.attrs["encoder"].load = lambda: kb.encoder
+        self.model.attrs["encoder"].open_kb = self._find_kb()
         self._kb_path = str(kb.path.resolve())
         self._kb = kb  # last: other threads take it for a sign that the rest is there
+
+    def _find_kb(self) -> Callable[[], TermKB]:
+        linker = weakref.ref(self)  # a component goes, and its temporary folders, when its users do
+
+        def find() -> TermKB:
+            if (owner := linker()) is None:
+                raise TermlinkError("TL701", name="term_linker")
+            return owner.open_kb()
+
+        return find
 
     def _mask(self, kb: TermKB, label: str, types: Types) -> np.ndarray:
         for value in types:
@@ -273,46 +290,7 @@ class TermLinker(SavedWithKb, TrainablePipe):
             self.name = self._named = next(names, self.name)
         return self.name
 
-    # --- training and scoring
-
-    def initialize(
-        self,
-        get_examples: Callable[[], Iterable[Example]],
-        *,
-        nlp: Optional[Language] = None,
-        kb: Optional[str] = None,
-    ) -> None:
-        """Open the KB: the one of `[initialize.components.NAME]`, else the one at hand.
-
-        get_examples (Callable[[], Iterable[Example]]): Gold examples; checked, not used.
-        nlp (Optional[Language]): The pipeline.
-        kb (Optional[str]): KB folder.
-        RAISES (TermlinkError): TL701 if there is no KB at all; what opening raises.
-        """
-        validate_get_examples(get_examples, "TermLinker.initialize")
-        if nlp is not None:
-            self._nlp = weakref.ref(nlp)
-        if kb is not None:
-            self.set_kb(kb)
-        self.open_kb()
-
-    def update(
-        self,
-        examples: Iterable[Example],
-        *,
-        drop: float = 0.0,
-        sgd: Any = None,
-        losses: Optional[Dict[str, float]] = None,
-    ) -> Dict[str, float]:
-        """Check the examples; the loss is 0, because nothing is learned here (see the class)."""
-        losses = {} if losses is None else losses
-        validate_examples(examples, "TermLinker.update")
-        losses.setdefault(self.name, 0.0)
-        return losses
-
-    def get_loss(self, examples: Iterable[Example], scores: Any) -> Tuple[float, float]:
-        """There is none. RAISES (TermlinkError): TL709, with the command that trains."""
-        raise TermlinkError("TL709")
+    # --- scoring
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> Dict[str, Any]:
         """Score the links of examples. A linker with overwrite=False scores nothing: gold ids are

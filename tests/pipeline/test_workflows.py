@@ -1,5 +1,7 @@
 """spaCy's own ways to make, train, tune and show pipelines."""
 
+from pathlib import Path
+
 import pytest
 import spacy
 from spacy import displacy
@@ -13,7 +15,7 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from typer.testing import CliRunner
 
-from spacy_termlink.errors import TermlinkError
+from spacy_termlink.kb import TermKB
 
 GOLD = [
     ("A seizure and a fever.", [(2, 9, "FINDING", "X:0003"), (16, 21, "FINDING", "X:7")]),
@@ -138,31 +140,42 @@ def test_debug_config(config_path, gold_path):
 
 
 @pytest.mark.parametrize("frozen", ["[]", '["term_linker"]'])
-def test_training_runs_and_changes_nothing(make_nlp, config_path, gold_path, tmp_path, frozen):
+def test_training_changes_the_encoder_unless_it_is_frozen(
+    make_nlp, kb_path, config_path, gold_path, tmp_path, frozen
+):
     """A frozen component is not initialised: its KB comes from the config then."""
     text = config_path.read_text() + TRAINING.format(data=gold_path, frozen=frozen)
-    kb = text.rsplit('kb = "', 1)[1].split('"')[0]
-    text = text.replace('save_kb = "hardlink"', f'save_kb = "hardlink"\nkb = "{kb}"')
+    text = text.replace('save_kb = "hardlink"', f'save_kb = "hardlink"\nkb = "{kb_path}"')
     config_path.write_text(text)
     _, config = fill_config(config_path, config_path)
     nlp = init_nlp(config)
     (tmp_path / "out").mkdir()
     train(nlp, tmp_path / "out")
     trained = spacy.load(tmp_path / "out" / "model-last")
-    assert trained.meta["performance"]["nel_micro_f"] == 1.0
-    before = make_nlp()("A fever.").ents[0]._.term_links
-    assert trained("A fever.").ents[0]._.term_links == before
+    assert trained.meta["performance"]["nel_micro_f"] == 1.0  # exact names, learned or not
+    assert ("term_linker_loss" in trained.meta["performance"]) == (frozen == "[]")
+    kb = trained.get_pipe("term_linker").kb
+    kb.verify()
+    assert kb.encoder.fingerprint == kb.fingerprint
+    before = TermKB.open(kb_path)
+    assert (kb.fingerprint == before.fingerprint) == (frozen != "[]")
+    if frozen != "[]":
+        links = make_nlp()("A fever.").ents[0]._.term_links
+        assert trained("A fever.").ents[0]._.term_links == links
 
 
-def test_update_checks_its_examples_and_reports_no_loss(make_nlp):
-    nlp = make_nlp()
-    linker = nlp.get_pipe("term_linker")
-    example = Example(nlp.make_doc("fever"), nlp.make_doc("fever"))
-    assert linker.update([example], losses={"ner": 1.0}) == {"ner": 1.0, "term_linker": 0.0}
-    with pytest.raises(TypeError, match="E978"):
-        linker.update([nlp("fever")])
-    with pytest.raises(TermlinkError, match="TL709.*termlink train"):
-        linker.get_loss([example], None)
+def test_the_shipped_config_trains(kb_path, gold_path, tmp_path):
+    """configs/spacy_train.cfg through the command line: debug config, debug data, train."""
+    config = Path(__file__).parents[2] / "configs" / "spacy_train.cfg"
+    paths = [f"--paths.{part}={gold_path}" for part in ("train", "dev")]
+    paths.append(f"--paths.kb={kb_path}")
+    assert "Config is valid" in spacy_cli("debug", "config", config, *paths)
+    spacy_cli("debug", "data", config, *paths, "--no-format")
+    steps = ["--training.max_steps=2", "--training.eval_frequency=2"]
+    output = spacy_cli("train", config, "--output", tmp_path / "out", *paths, *steps)
+    assert "TERM_LINKER" in output.upper() or "TERM_" in output.upper()
+    trained = spacy.load(tmp_path / "out" / "model-best")
+    assert trained.get_pipe("term_linker").kb.meta["index"]["spec"] == "Flat"
 
 
 def test_evaluate(make_nlp, gold_path, tmp_path):
