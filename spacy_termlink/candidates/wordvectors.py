@@ -14,7 +14,7 @@ from ..types import KnowledgeBase
 from .encoded import NearestNames
 
 #: Of the vectors that are trained where none are given: a terminology is a small corpus.
-WIDTH, WINDOW, EPOCHS, SEED = 100, 10, 10, 1
+WIDTH, WINDOW, EPOCHS, SEED = 100, 5, 5, 1
 #: Endings of word2vec files: text, and the same packed or as binary numbers.
 BINARY_ENDINGS = (".bin", ".bin.gz")
 #: Python objects, which are code to whoever loads them.

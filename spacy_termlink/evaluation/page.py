@@ -5,6 +5,7 @@ and their figures in a table below.
 """
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
@@ -17,6 +18,7 @@ from . import report_tables as tables
 from .report_tables import Table
 
 REPORT = "report.json"
+_INTERVAL = re.compile(r" (\[[-+.\d]+, [-+.\d]+\]\*?)$")
 #: Where the definitions of the figures are.
 DEFINITIONS = (
     "Hits@k is the share of mentions with a gold concept among the first k candidates; MRR the mean of "
@@ -102,7 +104,7 @@ def build_parts(report: dict[str, Any]) -> Iterator[Part]:
     pooled = report["pooled"]["by_overlap"]
     if len(report["sets"]) > 1 and pooled:
         caption = "Hits@10 by overlap degree, mentions of all sets together"
-        yield from _overlap(report, "all", caption, pooled)
+        yield from _overlap(report, "overlap", caption, pooled)
     for name, each in report["sets"].items():
         yield Heading(2, each["title"])
         yield from _set_parts(report, name, each)
@@ -122,13 +124,13 @@ def _set_parts(report: dict[str, Any], name: str, each: dict[str, Any]) -> Itera
     n_nil = f", {each['n_nil']:,} without a concept" if each["n_nil"] else ""
     yield (
         f"{settings['mentions']} ({', '.join(chosen)}): {each['n']:,} mentions with a concept{n_nil}, "
-        f"in {each['n_documents']:,} documents, linked to {settings['kb']}."
+        f"in {each['n_documents']:,} documents, linked to the KB {settings['kb']}."
     )
     yield tables.figures(report, each)
     if each["differences"]:
         yield tables.differences(report, each)
     by_overlap = {s: system["by_overlap"] for s, system in each["systems"].items()}
-    yield from _overlap(report, name, "Hits@10 by overlap degree", by_overlap)
+    yield from _overlap(report, f"{name}-overlap", "Hits@10 by overlap degree", by_overlap)
     yield Heading(3, "Links over the threshold")
     curves = [(title, system["curve"]) for title, system in found]
     svg = charts.threshold_chart(f"{name}-threshold", curves)
@@ -156,8 +158,8 @@ def _overlap(
         for system, bands in by_system.items()
     ]
     n = [next(iter(by_system.values()))[band]["n"] for band in shown]
-    svg = charts.overlap_chart(f"{name}-overlap", lines, shown, n)
-    yield Chart(f"{name}-overlap", caption, svg)
+    svg = charts.overlap_chart(name, lines, shown, n)
+    yield Chart(name, caption, svg)
     yield tables.overlap(report, by_system)
 
 
@@ -185,6 +187,7 @@ caption {{ text-align: left; font-weight: 600; padding-bottom: 0.3rem; }}
 th, td {{ padding: 0.2rem 0.6rem; text-align: right; border-bottom: 1px solid var(--grid);
   vertical-align: top; }}
 td {{ white-space: nowrap; }}
+.ci {{ display: block; font-size: 0.85em; }}
 th:first-child, .text {{ text-align: left; }} td.text {{ white-space: normal; }}
 tbody tr:nth-child(even) {{ background: var(--stripe); }}
 figure {{ margin: 1.5rem 0; }} figure svg {{ width: 100%; max-width: 60rem; height: auto; }}
@@ -233,7 +236,7 @@ def _html_table(table: Table) -> str:
     )
     rows = []
     for first, *rest in table.rows:
-        cells = "".join(f"<td{kind(i)}>{escape(cell)}</td>" for i, cell in enumerate(rest, start=1))
+        cells = "".join(f"<td{kind(i)}>{_cell(cell)}</td>" for i, cell in enumerate(rest, start=1))
         rows.append(f'<tr><th scope="row">{escape(first)}</th>{cells}</tr>\n')
     caption = escape(table.caption)
     # a region that scrolls must be reachable by keyboard
@@ -242,6 +245,11 @@ def _html_table(table: Table) -> str:
         f"<caption>{caption}</caption>\n<thead><tr>{head}</tr></thead>\n"
         f"<tbody>\n{''.join(rows)}</tbody>\n</table>\n</div>\n"
     )
+
+
+def _cell(text: str) -> str:
+    """A figure's interval stands below it, so that a table of many figures fits a page."""
+    return _INTERVAL.sub(r' <span class="ci">\1</span>', escape(text))
 
 
 # --- markdown

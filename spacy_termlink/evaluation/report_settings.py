@@ -1,5 +1,6 @@
 """Reads the config of a report: a spaCy/thinc config file with systems and sets."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +15,13 @@ from ..registry import misc
 from ..training.settings import Rule, check, read_settings, setting
 from ..types import CandidateGenerator, KnowledgeBase
 
+#: Names of sections, which become names of files.
 NAMES: Rule = (
-    lambda value: bool(value) and all(isinstance(name, str) for name in value),
-    "a list of names, each with a section",
+    lambda value: (
+        bool(value)
+        and all(isinstance(name, str) and re.fullmatch(r"[\w-]+", name, re.ASCII) for name in value)
+    ),
+    "a list of names of letters, digits, _ and -",
 )
 
 
