@@ -27,7 +27,10 @@ def match_command(
     ] = False,
     one_to_one: Annotated[
         bool,
-        typer.Option("--one-to-one", help="Each concept once, the sum of the scores greatest."),
+        typer.Option(
+            "--one-to-one",
+            help="Each concept once, the sum of scores above the threshold greatest.",
+        ),
     ] = False,
     threshold: Annotated[
         Optional[float],

@@ -144,12 +144,13 @@ def mutual_pairs(found: Found, *, threshold: float) -> list[Pair]:
 
 
 def assigned_pairs(found: Found, *, threshold: float) -> list[Pair]:
-    """One-to-one pairs whose scores have the greatest sum.
+    """One-to-one pairs whose scores, less the threshold, have the greatest sum: what counts is how far
+    a pair lies above it, so two middling pairs do not displace a good one.
 
     Minimum weight full matching of a sparse bipartite graph (Jonker and Volgenant 1987, in scipy),
     in which each concept of A may also take a column of its own that means "none".
 
-    threshold (float): Pairs under it are not considered.
+    threshold (float): Pairs under it are not considered; one that lies on it is better than none.
     """
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
@@ -160,8 +161,8 @@ def assigned_pairs(found: Found, *, threshold: float) -> list[Pair]:
     rows = {s: i for i, s in enumerate(sorted({p.subject for p in pairs}))}
     columns = {o: i for i, o in enumerate(sorted({p.object for p in pairs}))}
     n, m = len(rows), len(columns)
-    # a weight of 0 would be no edge; "none" costs as much as a pair with score 0
-    costs = [2.0 - p.score for p in pairs] + [2.0] * n
+    # a weight of 0 would be no edge; "none" costs a little more than a pair on the threshold
+    costs = [2.0 - (p.score - threshold) for p in pairs] + [2.0 + 1e-9] * n
     i = [rows[p.subject] for p in pairs] + list(range(n))
     j = [columns[p.object] for p in pairs] + list(range(m, m + n))
     chosen = min_weight_full_bipartite_matching(csr_matrix((costs, (i, j)), shape=(n, m + n)))

@@ -174,9 +174,17 @@ def test_the_assignment_is_the_best_of_all(seed):
     scores = np.where(rng.random((4, 5)) < 0.6, rng.random((4, 5)).round(3), 0)
     pairs = assigned_pairs(found_of(scores), threshold=0.2)
     assert len({p.subject for p in pairs}) == len({p.object for p in pairs}) == len(pairs)
-    allowed = np.where(scores >= 0.2, scores, 0)
+    allowed = np.where(scores >= 0.2, scores - 0.2, 0)
     best = max(sum(allowed[i, j] for i, j in enumerate(js)) for js in permutations(range(5), 4))
-    assert sum(p.score for p in pairs) == pytest.approx(best)
+    assert sum(p.score - 0.2 for p in pairs) == pytest.approx(best)
+    assert all(p.score >= 0.2 for p in pairs)
+
+
+def test_middling_pairs_do_not_displace_a_good_one():
+    found = found_of([[0.95, 0.75], [0.75, 0]])
+    assert ids(assigned_pairs(found, threshold=0.7)) == {(0, 0)}
+    assert ids(assigned_pairs(found, threshold=0.1)) == {(0, 1), (1, 0)}
+    assert ids(assigned_pairs(found_of([[0.7]]), threshold=0.7)) == {(0, 0)}
 
 
 def test_nothing_to_assign():
