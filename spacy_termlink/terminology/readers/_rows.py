@@ -1,6 +1,6 @@
 """What the readers of large releases share: rows grouped by concept, and a hierarchy without circles."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,10 +17,15 @@ class Grouped(NamedTuple):
     table: pa.Table
     offsets: np.ndarray
 
-    def values(self, row: int) -> list:
-        """Column "value" of a concept row."""
-        start, end = int(self.offsets[row]), int(self.offsets[row + 1])
-        return self.table["value"].slice(start, end - start).to_pylist() if end > start else []
+    def lists(self, *columns: str, size: int = 50_000) -> Iterator[list[list]]:
+        """Values of some columns for each concept row; many concepts at a time become Python lists."""
+        for start in range(0, len(self.offsets) - 1, size):
+            offsets = self.offsets[start : start + size + 1]
+            part = self.table.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
+            values = [part[name].to_pylist() for name in columns]
+            bounds = (offsets - offsets[0]).tolist()
+            for left, right in zip(bounds, bounds[1:], strict=False):
+                yield [column[left:right] for column in values]
 
 
 def grouped(table: pa.Table, n_concepts: int) -> Grouped:
@@ -35,26 +40,6 @@ def offsets_of(rows: np.ndarray, n_concepts: int) -> np.ndarray:
     return offsets
 
 
-class Edges:
-    """Edges by subject row.
-
-    kinds (Sequence[str]): Type of edge by code.
-    """
-
-    def __init__(
-        self, kinds: Sequence[str], codes: np.ndarray, edges: np.ndarray, n_concepts: int
-    ) -> None:
-        self.kinds = kinds
-        order = np.lexsort((edges[1], codes, edges[0]))
-        self._codes, self._objects = codes[order], edges[1][order]
-        self._offsets = offsets_of(edges[0][order], n_concepts)
-
-    def __getitem__(self, row: int) -> list[tuple[str, int]]:
-        here = slice(self._offsets[row], self._offsets[row + 1])
-        codes, objects = self._codes[here].tolist(), self._objects[here].tolist()
-        return [(self.kinds[code], other) for code, other in zip(codes, objects, strict=True)]
-
-
 def unique_pairs(pairs: Sequence[np.ndarray], n_concepts: int) -> np.ndarray:
     """Arrays (2, n) of rows as one, sorted, each pair once."""
     keys = np.unique(
@@ -63,13 +48,16 @@ def unique_pairs(pairs: Sequence[np.ndarray], n_concepts: int) -> np.ndarray:
     return np.stack(np.divmod(keys, n_concepts))
 
 
-def hierarchy(edges: Mapping[str, Sequence[np.ndarray]], n_concepts: int) -> Edges:
+def hierarchy(edges: Mapping[str, Sequence[np.ndarray]], ids: pa.StringArray) -> Grouped:
     """Edges of "is_a" and "broader" without doubles; is_a edges within a circle become broader.
 
     Vocabularies that disagree on what is broader make circles: every edge between two concepts that
     lie on one is taken out, whichever comes first, so that the result depends on no order.
     edges (Mapping[str, Sequence[np.ndarray]]): Kind -> arrays (2, n) of subject and object rows.
+    ids (pa.StringArray): Id of each row.
+    RETURNS (Grouped): Columns "kind" and "object", an id; by subject, is_a first.
     """
+    n_concepts = len(ids)
     is_a, broader = (unique_pairs(edges[kind], n_concepts) for kind in ("is_a", "broader"))
     if is_a.size:
         from scipy.sparse import csr_matrix
@@ -81,5 +69,8 @@ def hierarchy(edges: Mapping[str, Sequence[np.ndarray]], n_concepts: int) -> Edg
         broader = unique_pairs([broader, is_a[:, circular]], n_concepts)
         is_a = is_a[:, ~circular]
     both = np.concatenate([is_a, broader], axis=1)
-    codes = np.repeat(np.arange(2), [is_a.shape[1], broader.shape[1]])
-    return Edges(("is_a", "broader"), codes, both, n_concepts)
+    codes = np.repeat(np.arange(2, dtype=np.int8), [is_a.shape[1], broader.shape[1]])
+    order = np.lexsort((both[1], codes, both[0]))
+    kinds = pa.DictionaryArray.from_arrays(codes[order], pa.array(["is_a", "broader"]))
+    table = pa.table({"kind": kinds, "object": ids.take(pa.array(both[1][order]))})
+    return Grouped(table, offsets_of(both[0][order], n_concepts))

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from ...errors import TermlinkError
 from ..concept import Concept, Name, Relation, Xref
 from ._release import Member, Release
-from ._rows import Edges, Grouped, grouped, hierarchy, unique_pairs
+from ._rows import Grouped, grouped, hierarchy, unique_pairs
 
 #: What is read of a folder, and hashed for meta.json.
 RELEASE_FILES = r"MR(CONSO|STY|DEF|REL|CUI)\.RRF(\.[a-z]{2})?(\.gz)?|release\.dat|.*\.zip"
@@ -92,11 +92,18 @@ def read_rrf(
     atoms = grouped(names.sort_by([("row", "ascending"), ("rank", "ascending")]), len(ids))
     definitions = _definitions(release, filters, ids)
     relations = _relations(release, filters, ids)
-    for row, (cui, batch) in enumerate(zip(_strings(ids), _chunked(atoms), strict=True)):
-        concept = _concept(cui, batch)
-        concept.semantic_types = types.values(row)
+    rows_of_concepts = zip(
+        _strings(ids),
+        atoms.lists("STR", "CODE", "LAT", "SAB", "TTY"),
+        types.lists("value"),
+        relations.lists("kind", "object"),
+        strict=True,
+    )
+    for row, (cui, columns, (tuis,), (kinds, objects)) in enumerate(rows_of_concepts):
+        concept = _concept(cui, columns)
+        concept.semantic_types = tuis
         concept.definition = definitions.get(row, "")
-        concept.relations = [Relation(kind, ids[other].as_py()) for kind, other in relations[row]]
+        concept.relations = list(map(Relation, kinds, objects))
         yield concept
     yield from _retired(release, filters, ids)
 
@@ -214,8 +221,8 @@ def _definitions(release: Release, filters: Filters, ids: pa.StringArray) -> dic
     return {row: text for row, (_, _, text) in best.items()}
 
 
-def _relations(release: Release, filters: Filters, ids: pa.StringArray) -> Edges:
-    """Per concept row: is_a and broader, to rows."""
+def _relations(release: Release, filters: Filters, ids: pa.StringArray) -> Grouped:
+    """is_a and broader of each concept."""
     edges: dict[str, list[np.ndarray]] = {"is_a": [], "broader": []}
     # the first concept has a parent (PAR) or broader concept (RB) in the second, and the other way
     kinds = {"PAR": ("is_a", False), "CHD": ("is_a", True), "RB": ("broader", False),
@@ -234,24 +241,13 @@ def _relations(release: Release, filters: Filters, ids: pa.StringArray) -> Edges
             here &= (first >= 0) & (second >= 0) & (first != second)
             pair = (second[here], first[here]) if turned else (first[here], second[here])
             edges[kind].append(unique_pairs([np.stack(pair).astype(np.int64)], len(ids)))
-    return hierarchy(edges, len(ids))
+    return hierarchy(edges, ids)
 
 
-def _chunked(atoms: Grouped, size: int = 50_000) -> Iterator[dict[str, list]]:
-    """Columns of each concept as lists, converted many concepts at a time."""
-    for start in range(0, len(atoms.offsets) - 1, size):
-        offsets = atoms.offsets[start : start + size + 1]
-        part = atoms.table.slice(offsets[0], offsets[-1] - offsets[0])
-        columns = {name: part[name].to_pylist() for name in ("STR", "CODE", "LAT", "SAB", "TTY")}
-        bounds = (offsets - offsets[0]).tolist()
-        for left, right in zip(bounds, bounds[1:], strict=False):
-            yield {name: column[left:right] for name, column in columns.items()}
-
-
-def _concept(cui: str, atoms: dict[str, list]) -> Concept:
+def _concept(cui: str, columns: list[list]) -> Concept:
     names: dict[tuple[str, str], Name] = {}
     xrefs: dict[str, None] = {}
-    for text, code, lat, sab, tty in zip(*atoms.values(), strict=True):
+    for text, code, lat, sab, tty in zip(*columns, strict=True):
         if code != "NOCODE":
             xrefs[code if ":" in code else f"{sab}:{code}"] = None
         if (text, lat) in names:
