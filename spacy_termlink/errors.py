@@ -115,7 +115,7 @@ MESSAGES = {
     "TL410": "{path} is not a training config: {reason}.",
     "TL411": "{field} is {value!r}, expected {expected}.",
     "TL412": "{task}: no loss '{name}' is registered. Known: {known}.",
-    "TL413": "'{argument}' is no setting with a value. Write it as --training.max_steps 200.",
+    "TL413": "'{argument}' is no setting with a value. Write it with its section, as --training.max_steps 200 or --paths.kbs kb.",
     "TL414": "{task}: {reason}.",
     "TL415": "{path} holds no record of task '{task}'. Its tasks: {known}.",
     "TL416": "There is no checkpoint in {path} to resume from. Train without --resume.",

@@ -82,6 +82,7 @@ def workplace(tmp_path_factory, tiny_kb, tiny_terminology, tiny_encoder):
         shutil.copytree(tiny_terminology, folder / "terminologies" / name)
     shutil.copytree(tiny_encoder, folder / "assets" / "fetched" / "minilm")
     shutil.copytree(ROOT / "assets" / "notes", folder / "assets" / "notes")
+    shutil.copytree(ROOT / "configs", folder / "configs", dirs_exist_ok=True)
     return folder
 
 

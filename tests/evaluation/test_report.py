@@ -287,7 +287,9 @@ def test_the_configs_of_the_project_are_right():
     assert [system.name for system in config.systems] == [
         "bm25", "word_vectors", "ngram", "untrained_cls", "untrained_mean", "trained", "hybrid",
     ]  # fmt: skip
-    assert list(config.sets) == ["hpo_gscplus", "hpo_case_reports", "ncbi_disease", "bc5cdr"]
+    assert list(config.sets) == [
+        "hpo_gscplus", "hpo_case_reports", "ncbi_disease", "bc5cdr", "notes_hpo", "notes_icd10cm",
+    ]  # fmt: skip
     assert config.sets["bc5cdr"].mentions == "elsewhere/bc5cdr/mentions.jsonl"
     assert np.unique([system.title for system in config.systems]).size == 7
     notes = load_config(ROOT / "configs" / "report_notes.cfg")

@@ -1,0 +1,45 @@
+"""Writes the KBs that evaluation sets need and a workflow lacks: MEDIC, whose table lies beside them.
+
+    python scripts/index_sets.py assets/eval --encoder encoders/all -o kb/all
+
+Where there is no table, nothing is written.
+"""
+
+import argparse
+import shutil
+import tempfile
+from pathlib import Path
+
+from spacy_termlink.cli import app
+
+
+def main() -> None:
+    """Convert and index."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("sets", type=Path, help="folder of sets")
+    parser.add_argument("--encoder", type=Path, required=True, help="encoder folder")
+    parser.add_argument("--index", default="auto", help="as in termlink index")
+    parser.add_argument("-o", "--output", type=Path, required=True, help="folder of KBs")
+    args = parser.parse_args()
+    table = args.sets / "medic" / "names.tsv"
+    if not table.is_file():
+        return
+    scratch = Path(tempfile.mkdtemp())
+    try:
+        run("convert", table, "--format", "table", "-o", scratch / "medic")
+        encoder, kb = args.encoder, args.output / "medic"
+        run("index", scratch / "medic", "--encoder", encoder, "--index", args.index, "-o", kb)
+    finally:
+        shutil.rmtree(scratch)
+
+
+def run(*command: object) -> None:
+    """One command of `termlink`, in this process."""
+    if code := app([str(part) for part in command], standalone_mode=False):
+        raise SystemExit(code)
+
+
+if __name__ == "__main__":
+    main()
