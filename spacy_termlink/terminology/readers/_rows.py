@@ -22,10 +22,21 @@ class Grouped(NamedTuple):
         for start in range(0, len(self.offsets) - 1, size):
             offsets = self.offsets[start : start + size + 1]
             part = self.table.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
-            values = [part[name].to_pylist() for name in columns]
+            values = [_as_list(part[name]) for name in columns]
             bounds = (offsets - offsets[0]).tolist()
             for left, right in zip(bounds, bounds[1:], strict=False):
                 yield [column[left:right] for column in values]
+
+
+def _as_list(column: pa.ChunkedArray) -> list:
+    if not pa.types.is_dictionary(column.type):
+        return column.to_pylist()
+    # Arrow makes a string anew for each row; these few are shared
+    array = column.combine_chunks()
+    if not len(array):
+        return []
+    words = array.dictionary.to_pylist()
+    return [words[code] for code in array.indices.to_numpy().tolist()]
 
 
 def grouped(table: pa.Table, n_concepts: int) -> Grouped:

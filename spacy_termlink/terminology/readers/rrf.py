@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from ...errors import TermlinkError
 from ..concept import Concept, Name, Relation, Xref
 from ._release import Member, Release
-from ._rows import Grouped, grouped, hierarchy, unique_pairs
+from ._rows import Grouped, grouped, hierarchy
 
 #: What is read of a folder, and hashed for meta.json.
 RELEASE_FILES = r"MR(CONSO|STY|DEF|REL|CUI)\.RRF(\.[a-z]{2})?(\.gz)?|release\.dat|.*\.zip"
@@ -240,7 +240,7 @@ def _relations(release: Release, filters: Filters, ids: pa.StringArray) -> Group
             here = pc.equal(batch["REL"], rel).to_numpy(zero_copy_only=False)
             here &= (first >= 0) & (second >= 0) & (first != second)
             pair = (second[here], first[here]) if turned else (first[here], second[here])
-            edges[kind].append(unique_pairs([np.stack(pair).astype(np.int64)], len(ids)))
+            edges[kind].append(np.stack(pair).astype(np.int64))
     return hierarchy(edges, ids)
 
 
