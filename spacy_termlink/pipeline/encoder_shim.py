@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Tuple, cast
 
 from thinc.api import Optimizer, PyTorchShim
-from thinc.shims.pytorch import get_torch_default_device
 from thinc.types import ArgsKwargs, Floats2d
-from thinc.util import torch2xp, xp2torch
+from thinc.util import get_torch_default_device, torch2xp, xp2torch
 
 
 class EncoderShim(PyTorchShim):

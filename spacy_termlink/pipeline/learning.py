@@ -204,7 +204,7 @@ class LearnsLinks:
         digest = shim.digest()
         if digest != learner.digest:
             self._bind(_rebuild(kb, shim, self._learning.index))
-            learner.digest, learner.refreshed_at = digest, shim.n_updates
+            learner.rebuilt(digest)
         shim.changed = False
 
     def _forget_learning(self) -> None:
@@ -228,15 +228,20 @@ class Learner:
         self.batches: LinkBatches = LinkBatches(kb.terminology, settings)
         self.counts = GoldCounts()
         self.n_batches = 0
-        #: Weights of the KB that links, and the update after which it was built.
-        self.digest, self.refreshed_at = shim.digest(), shim.n_updates
+        self.rebuilt(shim.digest())
+
+    def rebuilt(self, digest: str) -> None:
+        """Note that the KB that links was built with the weights of the moment.
+
+        digest (str): Of the weights.
+        """
+        self.digest, self._refreshed_at = digest, self._shim.n_updates
         self._proposed: Dict[Tuple[Types, Forms], List[Candidate]] = {}
-        self._proposed_by: Optional[CandidateGenerator] = None
 
     def refresh_is_due(self) -> bool:
         """Whether the hard negatives are to be searched with the weights of the moment."""
         every = self._settings.refresh_every if self._settings.hard_negatives else 0
-        return bool(every) and self._shim.n_updates - self.refreshed_at >= every
+        return bool(every) and self._shim.n_updates - self._refreshed_at >= every
 
     def propose(
         self,
@@ -247,8 +252,6 @@ class Learner:
         """What linking proposes for mentions; each is searched once with each KB."""
         if not self._settings.hard_negatives:
             return [[] for _ in queries]
-        if generator is not self._proposed_by:
-            self._proposed, self._proposed_by = {}, generator
         wanted: Dict[Types, Dict[Forms, None]] = {}
         for types, forms in queries:
             if (types, forms) not in self._proposed:
