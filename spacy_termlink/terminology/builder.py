@@ -157,7 +157,10 @@ def _tables(concepts: Iterable[Concept], source: Path | str, n_process: int) -> 
     tables["redirects"] = pa.table(
         [pa.array(column, pa.string()) for column in columns], schema=SCHEMAS["redirects"]
     )
-    return {name: tables[name].combine_chunks().cast(schema) for name, schema in SCHEMAS.items()}
+    # each is let go before the next is copied
+    return {
+        name: tables.pop(name).combine_chunks().cast(schema) for name, schema in SCHEMAS.items()
+    }
 
 
 def _sorted_names(names: pa.Table) -> pa.Table:

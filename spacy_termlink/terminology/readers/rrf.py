@@ -88,8 +88,9 @@ def read_rrf(
     names = _names(release, filters)
     ids, types = _types(release, filters, names["CUI"])
     rows = pc.index_in(names["CUI"], value_set=ids)
-    names = names.append_column("row", rows).filter(pc.is_valid(rows))
+    names = names.drop_columns("CUI").append_column("row", rows).filter(pc.is_valid(rows))
     atoms = grouped(names.sort_by([("row", "ascending"), ("rank", "ascending")]), len(ids))
+    del names, rows  # of ten million names a gigabyte
     definitions = _definitions(release, filters, ids)
     relations = _relations(release, filters, ids)
     rows_of_concepts = zip(
