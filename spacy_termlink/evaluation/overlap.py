@@ -4,15 +4,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from ..lexical.stopwords import STOP_WORDS
 from ..lexical.words import find_words
 from ..terminology import Terminology
-
-#: Lucene's English list, which Elasticsearch and with it the BM25 of seed 002 takes.
-STOP_WORDS = frozenset(
-    ("a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it",
-     "no", "not", "of", "on", "or", "such", "that", "the", "their", "then", "there", "these",
-     "they", "this", "to", "was", "will", "with")
-)  # fmt: skip
 
 #: Bands of the degree, the lower bound left out: no shared word has a band of its own.
 EDGES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)

@@ -9,13 +9,16 @@ import numpy as np
 from .bootstrap import f1_interval, sum_by_document
 from .system import SystemResult
 
+#: Digits of a threshold.
+DIGITS = 4
+
 
 @dataclass(frozen=True)
 class ThresholdCurve:
     """What a threshold on the score costs and buys. A link is a first candidate whose score is not
     under the threshold; on a NIL mention every link is wrong.
 
-    thresholds (np.ndarray): (T,) every score that occurs, ascending.
+    thresholds (np.ndarray): (T,) every score that occurs, to DIGITS digits, ascending.
     precision (np.ndarray): (T,) right links / links.
     recall (np.ndarray): (T,) right links / mentions with gold concepts.
     f1 (np.ndarray): (T,).
@@ -77,7 +80,8 @@ def _links(
 ) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Score of each mention's first candidate, whether it is right, and the document; mentions with
     gold concepts first. Those for which nothing was found are left out unless asked for."""
-    scores = np.r_[result.top_scores, result.nil_top_scores]
+    # cosines of equal texts differ in the sixth digit: no threshold should tell them apart
+    scores = np.r_[result.top_scores, result.nil_top_scores].round(DIGITS)
     right = np.r_[result.ranks == 1, np.zeros(len(result.nil_top_scores), dtype=bool)]
     documents = [*result.mention_set.documents, *result.mention_set.nil_documents]
     if with_missing:
