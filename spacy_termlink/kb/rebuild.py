@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Optional
 
 from ..candidates.faiss_index import FILE, build_index
-from ..candidates.fit import fit_hybrid
+from ..candidates.fit import ABSENT_PER_PRESENT, fit_hybrid
 from ..encoders import load_encoder
 from ..files import atomic_folder, link_or_copy
 from .build import describe_encoder, describe_index, write_meta
@@ -18,6 +18,7 @@ def rebuild_kb(
     out: Path,
     *,
     index: Optional[str] = None,
+    absent_per_present: float = ABSENT_PER_PRESENT,
 ) -> TermKB:
     """Write a KB with new vectors, index, weight of the hybrid and threshold; the rest is linked.
 
@@ -42,7 +43,10 @@ def rebuild_kb(
         vectors = encoder.encode(texts)
         dense = build_index(vectors, spec)
         dense.save(folder / "index")
-        fitted = fit_hybrid(terminology, names, texts, vectors, dense, kb.ngram)
+        fitted = fit_hybrid(
+            terminology, names, texts, vectors, dense, kb.ngram,
+            absent_per_present=absent_per_present,
+        )  # fmt: skip
         meta = {key: value for key, value in kb.meta.items() if key != "files"}
         meta |= {**describe_encoder(encoder), **describe_index(spec, dense, fitted)}
         write_meta(folder, meta)

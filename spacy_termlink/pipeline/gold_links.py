@@ -7,6 +7,7 @@ import numpy as np
 from spacy.tokens import Span
 from spacy.training import Example
 
+from ..candidates.fit import ABSENT_PER_PRESENT
 from ..terminology.store import Terminology
 from ..types import NIL
 from .gold import span_in
@@ -44,6 +45,11 @@ class GoldCounts:
         """The most frequent ids that the KB lacks, at most three."""
         ranked = sorted(self._unknown.items(), key=lambda item: (-item[1], item[0]))
         return [kb_id for kb_id, _ in ranked[:3]]
+
+    @property
+    def absent_per_present(self) -> float:
+        """Gold spans that say NIL, for each one with a concept: what the threshold is fitted for."""
+        return self.nil / self.used if self.used else ABSENT_PER_PRESENT
 
     def add_unknown(self, kb_id: str) -> None:
         """Count a gold span of an id that the KB lacks."""

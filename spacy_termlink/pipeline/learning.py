@@ -203,7 +203,7 @@ class LearnsLinks:
         assert learner is not None
         digest = shim.digest()
         if digest != learner.digest:
-            self._bind(_rebuild(kb, shim, self._learning.index))
+            self._bind(_rebuild(kb, shim, self._learning.index, learner.counts.absent_per_present))
             learner.rebuilt(digest)
         shim.changed = False
 
@@ -269,11 +269,15 @@ class Learner:
         return loss, cast(Floats2d, torch2xp(gradient))
 
 
-def _rebuild(kb: TermKB, shim: EncoderShim, index: Optional[str]) -> TermKB:
+def _rebuild(
+    kb: TermKB, shim: EncoderShim, index: Optional[str], absent_per_present: float
+) -> TermKB:
     """A KB of these weights in a temporary folder, which goes when the KB does."""
     folder = Path(tempfile.mkdtemp(prefix="termlink-kb-"))
     try:
-        rebuilt = rebuild_kb(kb, shim.save, folder / "kb", index=index)
+        rebuilt = rebuild_kb(
+            kb, shim.save, folder / "kb", index=index, absent_per_present=absent_per_present
+        )
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

@@ -164,8 +164,11 @@ def test_training_changes_the_encoder_unless_it_is_frozen(
         assert trained("A fever.").ents[0]._.term_links == links
 
 
-def test_the_shipped_config_trains(kb_path, gold_path, tmp_path):
+def test_the_shipped_config_trains(kb_path, tmp_path):
     """configs/spacy_train.cfg through the command line: debug config, debug data, train."""
+    gold_path = tmp_path / "gold.spacy"
+    # debug data wants a hundred documents
+    DocBin(docs=34 * make_gold(spacy.blank("en"))).to_disk(gold_path)
     config = Path(__file__).parents[2] / "configs" / "spacy_train.cfg"
     paths = [f"--paths.{part}={gold_path}" for part in ("train", "dev")]
     paths.append(f"--paths.kb={kb_path}")
