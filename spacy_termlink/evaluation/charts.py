@@ -161,7 +161,7 @@ def _drawing(
     from matplotlib.figure import Figure
 
     n_rows, n_columns = grid if isinstance(grid, tuple) else (1, grid)
-    settings = {
+    settings: Any = {
         "svg.fonttype": "none", "svg.hashsalt": name, "font.size": 9, "legend.frameon": False,
         "text.color": _INK, "axes.edgecolor": _INK, "axes.labelcolor": _INK, "xtick.color": _INK,
         "ytick.color": _INK, "grid.color": _GRID, "axes.grid": True, "axes.axisbelow": True,
@@ -169,7 +169,8 @@ def _drawing(
         "lines.markersize": 5, "path.simplify": False,
     }  # fmt: skip
     # the user's own style would change the bytes
-    with mpl.rc_context(), mpl.rc_context({**mpl.rcParamsDefault, **settings}):
+    settings = {**mpl.rcParamsDefault, **settings}
+    with mpl.rc_context(settings):
         figure = Figure(figsize=size, layout="constrained")
         axes = figure.subplots(n_rows, n_columns, squeeze=False).ravel().tolist()
 
