@@ -113,9 +113,7 @@ class Release:
                         column_names=columns, block_size=BLOCK_BYTES, skip_rows=int(header)
                     ),
                     # a quote is a character like any other
-                    pa_csv.ParseOptions(
-                        delimiter=delimiter, quote_char=False, double_quote=False
-                    ),
+                    pa_csv.ParseOptions(delimiter=delimiter, quote_char=False, double_quote=False),
                     pa_csv.ConvertOptions(
                         include_columns=keep, column_types=dict.fromkeys(keep, pa.string())
                     ),
