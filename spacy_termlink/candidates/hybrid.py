@@ -1,18 +1,20 @@
 """Exact names first, then misspelled ones, then embeddings and n-grams together."""
 
+import hashlib
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Optional, Union
 
 import numpy as np
 
+from ..lexical.decisive import are_opposites
 from ..text import normalize
 from ..types import Candidate, KnowledgeBase
 from .answers import KeptAnswers
 from .base import make_candidates, search_concepts, unique
 from .exact import exact_concepts
 from .ranking import Ranked
-from .spelled import DOUBTFUL, is_lookalike, misspelled_share, spelled_concepts
+from .spelled import doubtful_score, is_lookalike, misspelled_share, spelled_concepts
 
 #: Weight of a concept's next names (`ranking.rank_concepts`).
 SUPPORT = 0.2
@@ -23,7 +25,8 @@ N_NAMES = 48
 MOST = 0.97
 #: Weight of the dense score for a mention of misspelled words only, which n-grams find better.
 MISSPELLED_WEIGHT = 0.2
-
+#: Concepts ranked at least: one whose name says the opposite goes behind others.
+LEAST_CONCEPTS = 8
 #: Answers kept in memory, 15 MB with ten candidates each.
 KEPT_ANSWERS = 4096
 
@@ -49,7 +52,7 @@ class HybridCandidates:
         found by correcting the spelling (tier "spelling") come first too, and nothing has a better
         score than they. Answers are kept (KEPT_ANSWERS): the same question costs nothing again."""
         strings, places = unique(mentions)
-        mask = None if allowed is None else np.packbits(allowed).tobytes()
+        mask = None if allowed is None else _digest(allowed)
         keys = [(string, k, mask) for string in strings]
         lists = self.answers.get(keys)
         new = [i for i, answer in enumerate(lists) if answer is None]
@@ -73,8 +76,11 @@ class HybridCandidates:
             for found, text in zip(hits, normal, strict=True)
         ]
         searched, text_places = unique(texts)
-        similar = self._similar(searched, k, allowed)
-        doubted = [self._doubted(*found) for found in zip(searched, similar, strict=True)]
+        similar = self._similar(searched, max(k, LEAST_CONCEPTS), allowed)
+        doubted = [
+            self._doubted(text, self._opposites_last(text, ranked))
+            for text, ranked in zip(searched, similar, strict=True)
+        ]
         return self._join(hits, [doubted[place] for place in text_places], k)
 
     def _named(self, mention: str, text: str, allowed: Optional[np.ndarray]) -> list[Ranked]:
@@ -84,9 +90,23 @@ class HybridCandidates:
             self.kb, text, allowed
         )
 
+    def _opposites_last(self, text: str, ranked: list[Ranked]) -> list[Ranked]:
+        """A name that says the opposite in one decisive word ("low TSH", "high TSH") is put under the
+        threshold, and behind the names that do not."""
+        doubtful = doubtful_score(self.kb)
+        words = text.split(" ")
+        changed = [
+            (doubtful, *rest)
+            if score > doubtful
+            and are_opposites(words, self.kb.terminology.name_normalized(rest[2]).split(" "))
+            else (score, *rest)
+            for score, *rest in ranked
+        ]
+        return sorted(changed, key=lambda found: (-found[0], *found[1:]))
+
     def _doubted(self, text: str, ranked: list[Ranked]) -> list[Ranked]:
         """Where the first name is a lookalike, all scores are put under the threshold."""
-        doubtful = DOUBTFUL * self.kb.meta["threshold"]
+        doubtful = doubtful_score(self.kb)
         if not ranked or ranked[0][0] <= doubtful:
             return ranked
         if not is_lookalike(self.kb, text, self.kb.terminology.name_normalized(ranked[0][3])):
@@ -167,6 +187,11 @@ def make_hybrid_candidates(exact: bool = True) -> Callable[[KnowledgeBase], Hybr
     exact (bool): Look for an exact name first. False ranks by the scores alone.
     """
     return partial(HybridCandidates, exact=exact)
+
+
+def _digest(allowed: np.ndarray) -> bytes:
+    """Stands for a mask in the key of an answer: of a large terminology the mask itself is long."""
+    return hashlib.blake2b(np.packbits(allowed).tobytes(), digest_size=16).digest()
 
 
 def combine(cosine: np.ndarray, shared: np.ndarray, weight: Union[float, np.ndarray]) -> np.ndarray:

@@ -3,6 +3,7 @@ hyper-. Each is known by the class of the difference and by its side of it, its 
 table 1)."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
@@ -79,6 +80,7 @@ _ORDINALS = {
 }  # fmt: skip
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 _NUMBER = re.compile(r"\d+(?:[./]\d+)*[a-z]?")
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _LETTERED = re.compile(r"([a-z]+)(\d+)")  # cd4 and cd8, il2 and il6
 _LETTER = re.compile(r"[a-z]|alpha|beta|gamma|delta|epsilon|kappa|lambda|ig[agmde]")
 
@@ -161,6 +163,38 @@ class DecisiveWords:
         """
         yield from _counted(words, i)
         yield from self._readings.get(words[i], ())
+
+
+def are_opposites(words: list[str], others: list[str]) -> bool:
+    """Whether two names are equal but for one word each, and these are opposites: "low TSH" and "high
+    TSH". Other order is no difference; a number and a part of it (2, 2a) are no opposites.
+
+    words, others (list[str]): Words of normal forms.
+    """
+    if len(words) != len(others) or len(set(words) ^ set(others)) > 2:
+        return False  # what nearly all pairs are
+    left, right = Counter(words) - Counter(others), Counter(others) - Counter(words)
+    if left.total() != 1 or right.total() != 1:
+        return False
+    [word], [other] = left, right
+    return any(
+        a.slot == b.slot and a.pole != b.pole and not _is_part(a.pole, b.pole)
+        for a in _readings(words, words.index(word))
+        for b in _readings(others, others.index(other))
+    )
+
+
+def _readings(words: list[str], i: int) -> Iterator[Decisive]:
+    """As `DecisiveWords.read`, of a word whose opposite is at hand."""
+    yield from _counted(words, i)
+    yield from _TABLED.get(words[i], ())
+    yield from _prefixed(words[i])
+    if stem(words[i]) in body_part_stems():
+        yield Decisive(BODY_PART, "<body part>", stem(words[i]))
+
+
+def _is_part(pole: str, other: str) -> bool:
+    return pole[:1].isdigit() and pole.rstrip(_LETTERS) == other.rstrip(_LETTERS) and pole != other
 
 
 @lru_cache(maxsize=1)

@@ -7,6 +7,7 @@ from spacy_termlink.lexical.decisive import (
     OPPOSITES,
     PREFIXES,
     DecisiveWords,
+    are_opposites,
     body_part_stems,
     is_tabled,
 )
@@ -100,3 +101,21 @@ def test_no_word_stands_at_two_poles_of_one_group():
         for group in groups:
             words = group.replace("/", " ").split()
             assert len(words) == len(set(words)), group
+
+
+@pytest.mark.parametrize(
+    "a, b, expected",
+    [
+        ("low tsh", "elevated tsh", True),
+        ("leukemia acute", "chronic leukemia", True),  # other order
+        ("renal pain", "liver pain", True),
+        ("type 2 disease", "type 1 disease", True),
+        ("type 2a disease", "type 2 disease", False),  # a part of it
+        ("low tsh", "low tsh level", False),
+        ("low tsh", "low acth", False),
+        ("increased tsh", "elevated tsh", False),
+    ],
+)
+def test_are_opposites(a, b, expected):
+    assert are_opposites(a.split(), b.split()) is expected
+    assert are_opposites(b.split(), a.split()) is expected
