@@ -95,13 +95,12 @@ class HybridCandidates:
         threshold, and behind the names that do not."""
         doubtful = doubtful_score(self.kb)
         words = text.split(" ")
-        changed = [
-            (doubtful, *rest)
-            if score > doubtful
-            and are_opposites(words, self.kb.terminology.name_normalized(rest[2]).split(" "))
-            else (score, *rest)
-            for score, *rest in ranked
-        ]
+        name_of = self.kb.terminology.name_normalized
+        changed = []
+        for score, kind, concept, name in ranked:
+            if score > doubtful and are_opposites(words, name_of(name).split(" ")):
+                score = doubtful
+            changed.append((score, kind, concept, name))
         return sorted(changed, key=lambda found: (-found[0], *found[1:]))
 
     def _doubted(self, text: str, ranked: list[Ranked]) -> list[Ranked]:
@@ -112,7 +111,7 @@ class HybridCandidates:
         if not is_lookalike(self.kb, text, self.kb.terminology.name_normalized(ranked[0][3])):
             return ranked
         share = doubtful / ranked[0][0]
-        return [(share * score, *rest) for score, *rest in ranked]
+        return [(share * score, kind, concept, name) for score, kind, concept, name in ranked]
 
     def _join(
         self, hits: list[list[Ranked]], similar: list[list[Ranked]], k: int
