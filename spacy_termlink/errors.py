@@ -60,6 +60,10 @@ MESSAGES = {
     "TL141": "{path}, {file}: {reason}.",
     "TL142": "{path} has no {option} '{value}'. It has: {known}.",
     "TL143": "The reader of format '{format}' has no option --{option}. Its options: {known}.",
+    # calibration
+    "TL610": "{path} is not a calibration of this release: {reason}. Run 'termlink calibrate' again.",
+    "TL611": "{path}: the calibration was made for another {part} (fingerprint {found}, this KB has {expected}). Run 'termlink calibrate' again.",
+    "TL612": "{n} mentions of {n_documents} documents with candidates, {n_right} of them right at the first place: too few to calibrate. At least {least} of {least_documents} documents are needed, {least_each} right and {least_each} wrong.",
     # pipeline
     "TL701": "Component '{name}' has no KB. Name its folder: config 'kb', or 'kb' in [initialize.components.{name}].",
     "TL702": "The licence of KB '{kb}' ({licence}) forbids passing it on, so '{name}' does not copy it. Set save_kb = \"path\", or allow_restricted = true if the copy stays with those who may hold it.",

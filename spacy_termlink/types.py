@@ -49,6 +49,11 @@ class Candidate(NamedTuple):
     tier: str
     probability: Optional[float] = None
 
+    @property
+    def certainty(self) -> float:
+        """What a threshold applies to: the probability where there is one, else the score."""
+        return self.score if self.probability is None else self.probability
+
     def to_json(self) -> dict[str, Any]:
         """The dict of `ent._.term_candidates`: plain JSON values only."""
         return {

@@ -42,9 +42,15 @@ def spelled_concepts(
     slips = all(kb.spelling.is_slip(a, b) for a, b in changed)
     if not (confirmed or slips):
         return []
-    score = CONFIRMED if confirmed and slips else DOUBTFUL * kb.meta["threshold"]
+    score = CONFIRMED if confirmed and slips else doubtful_score(kb)
     mention = " ".join(corrected)
     return [(score, *hit[1:]) for hit in exact_concepts(kb, mention, normalize(mention), allowed)]
+
+
+def doubtful_score(kb: KnowledgeBase) -> float:
+    """Score that lies under the KB's threshold on the score; of a calibrated KB `threshold` is one on
+    the probability."""
+    return DOUBTFUL * kb.meta.get("score_threshold", kb.meta["threshold"])
 
 
 def is_lookalike(kb: KnowledgeBase, text: str, name: str) -> bool:

@@ -46,13 +46,13 @@ def contrast_command(
     for name in names:
         note(f"Searching {len(mentions):,} mentions with {name} ...")
         outcomes = run_contrast(opened, mentions, name)
-        results[name] = summarize(outcomes, opened.threshold)
-        cases = worst_cases(opened.terminology, outcomes, opened.threshold)
+        results[name] = summarize(outcomes, opened.score_threshold)
+        cases = worst_cases(opened.terminology, outcomes, opened.score_threshold)
         worst += [{"generator": name, **case} for case in cases]
     data = {
         "kb": opened.name,
         "release": opened.release,
-        "threshold": opened.threshold,
+        "threshold": opened.score_threshold,
         "k": K,
         "per_class": per_class,
         "minimal_pairs": counts,

@@ -79,7 +79,7 @@ def match_command(
     right = None
     if reference:
         right = read_reference(reference, a.terminology, b.terminology, predicates=predicate or ())
-    least = b.threshold if threshold is None else threshold
+    least = b.score_threshold if threshold is None else threshold
     note(f"Searching {a.terminology.n_names:,} names of {a.name} in {b.name} ...")
     found = find_pairs(a, b, generator=candidates, k=k)
     found = add_structure(found, a.terminology, b.terminology, weight=structure)

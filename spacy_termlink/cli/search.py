@@ -20,15 +20,21 @@ def search_command(
 
     from ..errors import TermlinkError
     from ..kb import open_kb
+    from ..rerank.mention_candidates import MentionCandidates
     from ._common import note, print_table
 
     if not any(char.isprintable() and not char.isspace() for char in text):
         raise TermlinkError("TL907")
-    found = open_kb(kb).generator(candidates).generate([text], k=k)[0]
+    opened = open_kb(kb)
+    [found] = MentionCandidates(opened, opened.generator(candidates)).generate([[text]], k=k)
     if as_json:
         print(srsly.json_dumps([candidate.to_json() for candidate in found], indent=2))
     elif found:
         rows = [(c.concept_id, c.name, c.matched, c.kind, c.tier, f"{c.score:.4f}") for c in found]
-        print_table(("id", "name", "matched", "kind", "tier", "score"), rows)
+        header = ["id", "name", "matched", "kind", "tier", "score"]
+        if found[0].probability is not None:
+            rows = [(*row, f"{c.probability:.4f}") for row, c in zip(rows, found, strict=True)]
+            header.append("probability")
+        print_table(header, rows)
     else:
         note("nothing found")

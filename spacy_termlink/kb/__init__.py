@@ -1,7 +1,8 @@
 """The KB: the folder a linker loads."""
 
 from .build import build_kb
+from .calibrate import calibrate_kb
 from .rebuild import rebuild_kb
 from .termkb import FORMAT_VERSION, TermKB, open_kb
 
-__all__ = ["FORMAT_VERSION", "TermKB", "build_kb", "open_kb", "rebuild_kb"]
+__all__ = ["FORMAT_VERSION", "TermKB", "build_kb", "calibrate_kb", "open_kb", "rebuild_kb"]

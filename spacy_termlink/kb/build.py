@@ -139,11 +139,13 @@ def describe_index(spec: str, index: DenseIndex, fitted: Fitted) -> dict[str, An
 def write_meta(folder: Path, meta: dict[str, Any]) -> None:
     """Write meta.json, with size and sha256 of every other file."""
     files = {
-        path.relative_to(folder).as_posix(): {
-            "bytes": path.stat().st_size,
-            "sha256": sha256_file(path),
-        }
+        path.relative_to(folder).as_posix(): describe_file(path)
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path != folder / "meta.json"
     }
     write_json(folder / "meta.json", {**meta, "files": files})
+
+
+def describe_file(path: Path) -> dict[str, Any]:
+    """What meta.json says of a file."""
+    return {"bytes": path.stat().st_size, "sha256": sha256_file(path)}

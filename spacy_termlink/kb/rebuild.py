@@ -8,6 +8,7 @@ from ..candidates.faiss_index import FILE, build_index
 from ..candidates.fit import ABSENT_PER_PRESENT, fit_hybrid
 from ..encoders import load_encoder
 from ..files import atomic_folder, link_or_copy
+from ..rerank.calibration import FILE as CALIBRATION
 from .build import describe_encoder, describe_index, write_meta
 from .termkb import TermKB
 
@@ -20,12 +21,14 @@ def rebuild_kb(
     index: Optional[str] = None,
     absent_per_present: float = ABSENT_PER_PRESENT,
 ) -> TermKB:
-    """Write a KB with new vectors, index, weight of the hybrid and threshold; the rest is linked.
+    """Write a KB with new vectors, index, weight of the hybrid and threshold; the rest is linked. A
+    calibration is left out: it was one of the old scores.
 
     kb (TermKB): Gives terminology, dictionary, n-grams, spelling and names.
     save_encoder (Callable[[Path], object]): Writes the new encoder to the folder it is given.
     out (Path): Folder to write; an old one is replaced at the end.
     index (Optional[str]): Index spec, as `build_kb`; None for that of the KB.
+    absent_per_present (float): What the threshold is fitted for; see `fit_hybrid`.
     RETURNS (TermKB): The new KB, opened.
     RAISES (TermlinkError): TL502 for the index spec, TL006 if it cannot be written.
     """
@@ -33,7 +36,7 @@ def rebuild_kb(
     terminology, names = kb.terminology, kb.names
     with atomic_folder(out) as folder:
         for name in kb.meta["files"]:
-            if not name.startswith("encoder/") and name != f"index/{FILE}":
+            if not name.startswith("encoder/") and name not in (f"index/{FILE}", CALIBRATION):
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 link_or_copy(str(kb.path / name), str(folder / name))
         save_encoder(folder / "encoder")
@@ -47,7 +50,7 @@ def rebuild_kb(
             terminology, names, texts, vectors, dense, kb.ngram,
             absent_per_present=absent_per_present,
         )  # fmt: skip
-        meta = {key: value for key, value in kb.meta.items() if key != "files"}
+        meta = {k: v for k, v in kb.meta.items() if k not in ("files", "score_threshold")}
         meta |= {**describe_encoder(encoder), **describe_index(spec, dense, fitted)}
         write_meta(folder, meta)
     return TermKB.open(out)

@@ -15,6 +15,8 @@ from ..files import read_json, sha256_file
 from ..lexical.dictionary import Dictionary
 from ..lexical.misspelling import SpellingIndex
 from ..lexical.ngram import NgramIndex
+from ..rerank.calibration import FILE as CALIBRATION
+from ..rerank.calibration import Calibration, scoring_fingerprint
 from ..terminology.store import Terminology
 from ..types import CandidateGenerator, Encoder
 from .entities import Entities
@@ -93,8 +95,22 @@ class TermKB:
 
     @property
     def threshold(self) -> float:
-        """Score under which a mention is NIL."""
+        """Probability under which a mention is NIL where the KB is calibrated, else the score."""
         return self.meta["threshold"]
+
+    @property
+    def score_threshold(self) -> float:
+        """Score under which a mention is NIL, for scores without a probability."""
+        return self.meta.get("score_threshold", self.meta["threshold"])
+
+    @property
+    def calibration(self) -> Optional[Calibration]:
+        """What gives candidates a probability, read at first use; None without one.
+
+        RAISES (TermlinkError): TL610 if it cannot be read, TL611 if it was made for another encoder
+            or index.
+        """
+        return self._load("calibration") if CALIBRATION in self.meta["files"] else None
 
     @property
     def fingerprint(self) -> str:
@@ -163,10 +179,12 @@ class TermKB:
             folders[folder] = folders.get(folder, 0) + file["bytes"]
         keys = ("name", "source", "release", "licence", "shareable", "url", "counts", "index",
                 "encoder", "hybrid", "threshold", "threshold_applies_to")  # fmt: skip
+        calibration = self.calibration
         return {
             "kind": "kb",
             "path": str(self.path),
             **{key: meta[key] for key in keys},
+            **({} if calibration is None else {"calibration": dict(calibration.fitted)}),
             "bytes": {**folders, "total": sum(folders.values())},
         }
 
@@ -188,6 +206,18 @@ class TermKB:
 
     def _load_index(self) -> DenseIndex:
         return DenseIndex.open(self.path / "index", self.meta["index"]["factory"])
+
+    def _load_calibration(self) -> Calibration:
+        path = self.path / CALIBRATION
+        calibration = Calibration.open(path)
+        fits = {
+            "encoder": (calibration.encoder, self.fingerprint),
+            "index": (calibration.index, scoring_fingerprint(self.meta)),
+        }
+        for part, (found, expected) in fits.items():
+            if found != expected:
+                raise TermlinkError("TL611", path=path, part=part, found=found, expected=expected)
+        return calibration
 
     def _load_dictionary(self) -> Dictionary:
         return open_dictionary(self.path).dictionary

@@ -32,11 +32,7 @@ def decide(candidates: List[Candidate], threshold: float) -> Link:
     candidates (List[Candidate]): Best first.
     threshold (float): Applies to the probability where there is one, else to the score.
     """
-    linked = [c for c in candidates if _certainty(c) >= threshold]
+    linked = [c for c in candidates if c.certainty >= threshold]
     top = candidates[0] if candidates else None
-    kb_id = top.concept_id if top is not None and _certainty(top) >= threshold else NIL
+    kb_id = top.concept_id if top is not None and top.certainty >= threshold else NIL
     return Link(kb_id, linked, list(candidates))
-
-
-def _certainty(candidate: Candidate) -> float:
-    return candidate.score if candidate.probability is None else candidate.probability

@@ -12,9 +12,9 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from ..candidates.forms import generate_forms
 from ..errors import TermlinkError
 from ..kb import TermKB, open_kb
+from ..rerank.mention_candidates import MentionCandidates
 from ..types import CandidateGenerator
 from .architectures import BiEncoderT
 from .gold import has_spans, on_gold_spans
@@ -67,7 +67,8 @@ class TermLinker(SavedWithKb, LearnsLinks, TrainablePipe):
         kb (Optional[str]): KB folder, opened at first use if no other KB was loaded.
         spans_key (Optional[str]): Link `doc.spans[spans_key]`; None links `doc.ents`.
         k (int): Candidates per span.
-        threshold (Optional[float]): Least score, 0 to 1, of a link; None is the KB's own.
+        threshold (Optional[float]): Least probability, or score of a KB without calibration, of a
+            link, 0 to 1; None is the KB's own.
         label_types (Optional[Dict[str, List[str]]]): Entity label -> concept ids (with all below
             them) and semantic types that its spans may be linked to. Other labels: all concepts.
         resolve_abbreviations (bool): Also search the long form of the document's abbreviations.
@@ -163,6 +164,7 @@ class TermLinker(SavedWithKb, LearnsLinks, TrainablePipe):
             masks[types] = self._mask(kb, label, types)
         self._masks = masks
         self._generator = self._make_generator(kb)
+        MentionCandidates(kb, self._generator)  # a calibration of another KB is refused now
         self.model.attrs["encoder"].open_kb = self._find_kb()
         self._kb_path = str(kb.path.resolve())
         self._kb = kb  # last: other threads take it for a sign that the rest is there
@@ -231,12 +233,12 @@ class TermLinker(SavedWithKb, LearnsLinks, TrainablePipe):
         wanted: Dict[Types, Dict[Forms, None]] = {}
         for types, forms in (query for doc_queries in queries for query in doc_queries):
             wanted.setdefault(types, {})[forms] = None
-        threshold = kb.threshold if self.cfg["threshold"] is None else self.cfg["threshold"]
+        proposed = MentionCandidates(kb, self._generator)
+        threshold = self.cfg["threshold"]
+        threshold = proposed.threshold if threshold is None else threshold
         links: Dict[Tuple[Types, Forms], Link] = {}
         for types, mentions in wanted.items():
-            found = generate_forms(
-                self._generator, list(mentions), k=self.cfg["k"], allowed=self._masks[types]
-            )
+            found = proposed.generate(list(mentions), k=self.cfg["k"], allowed=self._masks[types])
             for forms, candidates in zip(mentions, found, strict=True):
                 links[types, forms] = decide(candidates, float(threshold))
         return [[links[query] for query in doc_queries] for doc_queries in queries]

@@ -89,7 +89,10 @@ function result(found, candidate) {
   if (candidate.matched.toLowerCase() !== candidate.name.toLowerCase()) {
     details.unshift(`matched “${candidate.matched}” (${candidate.kind})`);
   }
-  if (candidate.score < found.threshold) {
+  if (candidate.probability !== null) {
+    details.push(`probability ${candidate.probability.toFixed(2)}`);
+  }
+  if ((candidate.probability ?? candidate.score) < found.threshold) {
     details.push(`below the threshold ${found.threshold.toFixed(2)}: would not be linked`);
   }
   item.append(make("div", { class: "quiet" }, details.join(", ")));

@@ -13,9 +13,10 @@ from ..annotate.notes import REJECT_CODES, bad_characters
 from ..annotate.pipelines import load_pipeline
 from ..errors import TermlinkError
 from ..kb import TermKB
+from ..rerank.mention_candidates import MentionCandidates
 from ..terminology.sources import concept_page
 from ..terminology.store import Terminology
-from ..types import NIL, CandidateGenerator
+from ..types import NIL
 
 #: Parents, children and names shown of one concept: a UMLS concept can have thousands.
 MOST_SHOWN = 500
@@ -37,12 +38,12 @@ class Served:
         self.linkers = find_linkers(nlp)
         self.assessed = bool(find_assessors(nlp))
         self.kbs: dict[str, TermKB] = {}
-        self._generators: dict[str, CandidateGenerator] = {}
+        self._candidates: dict[str, MentionCandidates] = {}
         for linker in self.linkers:
             kb = nlp.get_pipe(linker.name).kb  # type: ignore[attr-defined]
             if kb.name not in self.kbs:
                 self.kbs[kb.name] = kb
-                self._generators[kb.name] = kb.generator()
+                self._candidates[kb.name] = MentionCandidates(kb, kb.generator())
         self._pages = {linker.kb: linker.url for linker in self.linkers}
         # spaCy 3.7 has no memory zones: there the vocabulary keeps what it has seen
         self._zone: Callable[[], AbstractContextManager] = getattr(nlp, "memory_zone", nullcontext)
@@ -90,7 +91,8 @@ class Served:
             raise TermlinkError("TL907")
         terminology = opened.terminology
         found = []
-        for candidate in self._generators[opened.name].generate([text], k=k)[0]:
+        candidates = self._candidates[opened.name]
+        for candidate in candidates.generate([[text]], k=k)[0]:
             row = terminology.row(candidate.concept_id)
             definition = terminology.concepts["definition"][row].as_py()
             page = self._page(opened.name, candidate.concept_id)
@@ -98,7 +100,7 @@ class Served:
         return {
             "kb": opened.name,
             "release": opened.release,
-            "threshold": opened.threshold,
+            "threshold": candidates.threshold,
             "candidates": found,
         }
 

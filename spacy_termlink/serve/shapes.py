@@ -34,7 +34,9 @@ class SearchResponse(BaseModel):
 
     kb: str
     release: str
-    threshold: float = Field(description="Score below which a mention is not linked.")
+    threshold: float = Field(
+        description="Probability, or score without one, below which a mention is not linked."
+    )
     candidates: list[Candidate]
 
 
