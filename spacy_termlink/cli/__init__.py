@@ -8,6 +8,7 @@ import typer
 from .. import __version__
 from ._common import run_clean
 from .annotate import annotate_command
+from .calibrate import calibrate_command
 from .cluster import cluster_command
 from .contrast import contrast_command
 from .convert import convert_command
@@ -37,7 +38,7 @@ app = typer.Typer(
 )
 
 _FUNCTIONS: tuple[Callable[..., None], ...] = (
-    fetch_command, convert_command, info_command, mine_command, train_command, index_command, search_command,
+    fetch_command, convert_command, info_command, mine_command, train_command, index_command, calibrate_command, search_command,
     evaluate_command, evaluate_docs_command, convert_corpus_command, cluster_command, contrast_command, match_command, report_command, annotate_command, serve_command,
 )  # fmt: skip
 #: Names of the commands, in the order of their work; "_" is typed as "-".

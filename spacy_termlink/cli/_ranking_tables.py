@@ -4,6 +4,7 @@ import sys
 from typing import Any, Optional
 
 from ._common import print_table
+from ._reliability_tables import print_reliability
 
 #: Field of a report -> title of its table and the metric shown.
 GROUPS = {
@@ -37,6 +38,7 @@ def print_reports(reports: dict[str, dict[str, Any]], differences: dict[str, Any
     if differences and about["n"]:
         _print_differences(differences, METRICS)
     _print_mistakes(reports)
+    print_reliability({name: r["calibration"] for name, r in reports.items() if r["calibration"]})
     _print_notes(reports)
     sys.stdout.flush()
 

@@ -30,7 +30,9 @@ def search_command(
     if as_json:
         print(srsly.json_dumps([candidate.to_json() for candidate in found], indent=2))
     elif found:
-        rows = [(c.concept_id, c.name, c.matched, c.kind, c.tier, f"{c.score:.4f}") for c in found]
+        rows: list[tuple[str, ...]] = [
+            (c.concept_id, c.name, c.matched, c.kind, c.tier, f"{c.score:.4f}") for c in found
+        ]
         header = ["id", "name", "matched", "kind", "tier", "score"]
         if found[0].probability is not None:
             rows = [(*row, f"{c.probability:.4f}") for row, c in zip(rows, found, strict=True)]

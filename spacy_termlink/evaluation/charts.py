@@ -105,6 +105,41 @@ def threshold_chart(name: str, curves: Sequence[tuple[str, dict[str, Any]]]) -> 
         return save("Precision, recall and F1 over the threshold", about)
 
 
+def reliability_chart(name: str, systems: Sequence[tuple[str, dict[str, Any]]]) -> str:
+    """Share right over probability, and accuracy over coverage.
+
+    systems (Sequence[tuple[str, dict]]): A system's title and its `reliability_figures`.
+    """
+    about = (
+        "Two line charts: share right over probability, and accuracy over coverage. "
+        + " ".join(
+            f"{title}: expected calibration error {figures['ece']:.3f}."
+            for title, figures in systems
+        )
+    )
+    with _drawing(name, 2, (8.2, 4.2)) as (figure, [left, right], save):
+        left.plot([0, 1], [0, 1], color=_GRID, linestyle=_DASHES[1], label="as it should be")
+        for i, (title, figures) in enumerate(systems):
+            bins, coverage = figures["bins"], figures["coverage"]
+            left.plot(
+                [b["probability"] for b in bins],
+                [b["accuracy"] for b in bins],
+                label=title,
+                **_style(i),
+            )
+            right.plot(
+                [c["coverage"] for c in coverage], [c["accuracy"] for c in coverage], **_style(i)
+            )
+        left.set_xlabel("probability (mean of a tenth of the mentions)")
+        left.set_ylabel("share right")
+        right.set_xlabel("share of the mentions answered, the surest first")
+        right.set_ylabel("accuracy")
+        left.set_xlim(-0.03, 1.03)
+        left.set_ylim(-0.03, 1.03)
+        _legend(figure, left, len(systems) + 1)
+        return save("Reliability of the probabilities", about)
+
+
 def pair_chart(name: str, systems: Sequence[tuple[str, dict[str, Any]]]) -> str:
     """Histograms of the scores of positive and negative pairs, a panel for each system.
 

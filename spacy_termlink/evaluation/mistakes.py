@@ -90,7 +90,7 @@ def find_mistakes(
         if found and gold:
             errors += _relations(terminology, gold, found[0])
         errors.append("recalled_not_first" if rank else "not_recalled")
-    if not found or found[0].score < threshold:
+    if not found or found[0].certainty < threshold:
         errors.append("refused")
     return errors
 

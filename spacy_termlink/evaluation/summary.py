@@ -11,6 +11,7 @@ from .mistakes import count_mistakes, describe_mentions
 from .overlap import BANDS, NO_BAND, bands
 from .pairs import spearman, spearman_interval
 from .ranking import METRICS
+from .reliability import outcomes_of, reliability_figures
 from .system import SystemResult
 
 #: Group of mentions that the file gives no split or label.
@@ -26,8 +27,9 @@ def summarize(result: SystemResult, *, rows: Sequence[dict[str, Any]] = ()) -> d
     RETURNS (dict): METRICS (None where no mention has gold concepts), "ci" (metric -> 95 % interval),
         "n" and "n_documents" of the mentions with gold concepts, "mentions_per_second",
         "n_unknown_gold" (mentions counted as misses because the terminology knows no gold id) and
-        "unknown_gold" (those ids), "nil", "all", "several", "spearman", "by_split", "by_label",
-        "by_cardinality", "by_overlap" and "errors".
+        "unknown_gold" (those ids), "nil", "calibration" (None where the threshold applies to the
+        score), "all", "several", "spearman", "by_split", "by_label", "by_cardinality", "by_overlap"
+        and "errors".
     """
     mention_set = result.mention_set
     searched = len(mention_set.mentions) + len(mention_set.nil_mentions)
@@ -37,6 +39,9 @@ def summarize(result: SystemResult, *, rows: Sequence[dict[str, Any]] = ()) -> d
         "n_unknown_gold": sum(not any(golds) for golds in mention_set.golds),
         "unknown_gold": mention_set.unknown,
         "nil": nil_figures(result),
+        "calibration": (
+            reliability_figures(outcomes_of(result)) if result.applies_to == "probability" else None
+        ),
         "all": mean_figures(result.figures_all, mention_set.documents),
         "several": several_figures(result),
         "spearman": spearman_figures(result),
@@ -111,11 +116,12 @@ def several_figures(result: SystemResult) -> dict[str, Any]:
 def nil_figures(result: SystemResult) -> dict[str, Any]:
     """How well the threshold tells mentions that have no concept.
 
-    A mention is predicted NIL where nothing is found or the first score is under the KB's threshold.
+    A mention is predicted NIL where nothing is found or the first candidate is under the KB's
+    threshold, by its probability or its score.
     Mentions with gold concepts are the negatives, also where the terminology does not know them.
 
-    RETURNS (dict): "n" NIL mentions, "accuracy" (share of them predicted NIL), "threshold", "n_refused"
-        (mentions with gold concepts predicted NIL), and "precision", "recall", "f1", "tp", "fp", "fn"
+    RETURNS (dict): "n" NIL mentions, "accuracy" (share of them predicted NIL), "threshold", "applies_to"
+        (what it is one of), "n_refused" (mentions with gold concepts predicted NIL), and "precision", "recall", "f1", "tp", "fp", "fn"
         with "ci". The three and the accuracy are None where the set has no NIL mention.
     """
     mention_set, n = result.mention_set, len(result.nil_top_scores)
@@ -136,6 +142,7 @@ def nil_figures(result: SystemResult) -> dict[str, Any]:
         "n": n,
         "accuracy": tp / n if n else None,
         "threshold": result.threshold,
+        "applies_to": result.applies_to,
         "n_refused": fp,
         **figures,
         "tp": tp,

@@ -11,7 +11,7 @@ from typing import Any, Union
 import numpy as np
 
 from ..candidates import make_generator
-from ..candidates.forms import generate_forms
+from ..rerank.mention_candidates import MentionCandidates
 from ..terminology import Terminology
 from ..types import Candidate, CandidateGenerator
 from .gains import Gains
@@ -35,10 +35,12 @@ class SystemResult:
     figures (np.ndarray): (N, 7), columns as METRICS; of several gold concepts any counts.
     figures_all (np.ndarray): (N, 7); all gold concepts have to be found.
     ranks (np.ndarray): (N,) rank of the first right candidate, 0 where none is among the k.
-    top_scores (np.ndarray): (N,) score of the first candidate, -inf where there is none.
+    top_scores (np.ndarray): (N,) what the threshold applies to, of the first candidate: its
+        probability where the KB is calibrated, else its score; -inf where there is none.
     nil_top_scores (np.ndarray): (M,) likewise.
     pairs (Pairs): Scores of positive and negative pairs.
-    threshold (float): Score under which the KB says NIL.
+    threshold (float): Probability or score under which the KB says NIL.
+    applies_to (str): Which of the two, "probability" or "score".
     k (int): Candidates searched.
     seconds (float): What searching took, after a first mention that loads what is loaded late.
     """
@@ -55,6 +57,7 @@ class SystemResult:
     nil_top_scores: np.ndarray
     pairs: Pairs
     threshold: float
+    applies_to: str
     k: int
     seconds: float
 
@@ -73,8 +76,8 @@ def evaluate_system(
     lists included), redirected likewise. A mention none of whose gold ids the terminology knows is a
     miss. The figures take no notice of the threshold.
 
-    kb (TermKB): An opened KB; of it `terminology` and `threshold` are used, and what the generator
-        needs.
+    kb (TermKB): An opened KB; of it `terminology`, `threshold` and `calibration` are used, and what
+        the generator needs.
     mention_set (MentionSet): From `prepare_mentions`. Systems that are compared share one.
     generator (Union[str, CandidateGenerator]): "hybrid", "dense", ... or a generator.
     name (str): Name of the system; "" for that of the generator.
@@ -83,9 +86,10 @@ def evaluate_system(
     """
     made = make_generator(generator, kb) if isinstance(generator, str) else generator
     forms = [*mention_set.forms, *mention_set.nil_forms]
-    generate_forms(made, forms[:1], k=k)  # loads what is loaded late, so that it is not timed
+    proposed = MentionCandidates(kb, made)
+    proposed.generate(forms[:1], k=k)  # loads what is loaded late, so that it is not timed
     start = time.perf_counter()
-    found = generate_forms(made, forms, k=k)
+    found = proposed.generate(forms, k=k)
     seconds = time.perf_counter() - start
     n = len(mention_set.mentions)
     candidates, nil_candidates = found[:n], found[n:]
@@ -105,7 +109,8 @@ def evaluate_system(
         top_scores=_top_scores(candidates),
         nil_top_scores=_top_scores(nil_candidates),
         pairs=score_pairs(kb.terminology, made, mention_set, candidates, ids, k=k),
-        threshold=kb.threshold,
+        threshold=proposed.threshold,
+        applies_to=proposed.applies_to,
         k=k,
         seconds=seconds,
     )
@@ -121,4 +126,4 @@ def _rows(rows: Any) -> np.ndarray:
 
 
 def _top_scores(lists: list[list[Candidate]]) -> np.ndarray:
-    return np.array([found[0].score if found else -np.inf for found in lists])
+    return np.array([found[0].certainty if found else -np.inf for found in lists])
