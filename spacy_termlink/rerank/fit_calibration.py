@@ -124,7 +124,7 @@ def fit_logistic(features: np.ndarray, right: np.ndarray, documents: np.ndarray)
 
     if right.all() or not right.any():  # in a fold, all documents of one kind
         return _constant(right, features.shape[1])
-    free = features.std(axis=0) > 0
+    free = np.ptp(features, axis=0) > 0  # the deviation of equal numbers need not be 0
     while True:
         mean, scale = features.mean(axis=0), np.where(free, features.std(axis=0), 1.0)
         unit = np.where(free, (features - mean) / scale, 0.0)
