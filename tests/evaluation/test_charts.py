@@ -15,12 +15,18 @@ CURVE = {
 }  # fmt: skip
 BINS = {"edges": [0.0, 0.5, 1.0], "positive": [1, 3], "negative": [2, 0]}
 EMPTY = {"thresholds": [], "precision": [], "recall": [], "f1": []}
+RELIABILITY = {
+    "ece": 0.05,
+    "bins": [{"probability": 0.2, "accuracy": 0.25}, {"probability": 0.9, "accuracy": 0.85}],
+    "coverage": [{"coverage": 1.0, "accuracy": 0.5}, {"coverage": 0.5, "accuracy": 0.85}],
+}
 
 DRAW = {
     "overlap": lambda name="a": charts.overlap_chart(
         name, [("A & B", [0.9, 0.1]), ("C", [1.0, None])], ["(0.8, 1]", "0"], [1200, 3]
     ),
     "threshold": lambda name="a": charts.threshold_chart(name, [("A", CURVE), ("B", EMPTY)]),
+    "reliability": lambda name="a": charts.reliability_chart(name, [("A & B", RELIABILITY)]),
     "pairs": lambda name="a": charts.pair_chart(name, [(t, BINS) for t in "ABCD"]),
 }
 
