@@ -33,7 +33,7 @@ reranker = null
 @architectures = "spacy-termlink.BiEncoder.v1"
 
 [term_linker.learning]
-hard_negatives = 8
+hard_negatives = 4
 positives = 2
 synonyms = 0.5
 temperature = 0.05

@@ -23,7 +23,7 @@ class LearningSettings:
     seed (int): Of the names that are drawn.
     """
 
-    hard_negatives: int = 8
+    hard_negatives: int = 4
     positives: int = 2
     synonyms: float = 0.5
     temperature: float = 0.05

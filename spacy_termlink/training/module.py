@@ -33,5 +33,6 @@ class EncoderModule(torch.nn.Module):
         digest = hashlib.blake2b(digest_size=16)
         for name, value in self.named_parameters():
             digest.update(name.encode())
-            digest.update(value.detach().cpu().contiguous().numpy().data)
+            # 0.0 for -0.0, which an optimiser with a rate of 0 makes of it
+            digest.update((value.detach() + 0.0).cpu().contiguous().numpy().data)
         return digest.hexdigest()
