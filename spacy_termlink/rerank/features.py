@@ -1,6 +1,7 @@
 """What tells whether a candidate is right: numbers of a mention and its candidates, in a fixed order."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import log
 from typing import Optional
 
@@ -45,6 +46,8 @@ SHORT_LETTERS = 6
 LOOSE_KINDS = frozenset(("narrow", "broad", "related"))
 #: How far behind the first score a candidate is near.
 NEAR = 0.1
+#: Texts whose words are kept: names come again and again.
+KEPT = 1 << 13
 _EQUAL = 1e-9
 
 
@@ -58,8 +61,8 @@ def first_features(
     """
     top, others = candidates[0], [c.score for c in candidates[1:NEIGHBOURS]]
     margin = top.score - (others[0] if others else 0.0)
-    normal = [normalize(form) for form in forms]
-    matched = normalize(top.matched)
+    normal = [_normal(form) for form in forms]
+    matched = _normal(top.matched)
     words = content_words(normal[-1], normalized=True)
     exact = float(top.tier == "exact")
     short = float(len(forms) == 1 and is_short_form(forms[0]))
@@ -86,20 +89,20 @@ def first_features(
         exact * short,
         log(n_names),
         sum(top.score - score < NEAR for score in others) / (NEIGHBOURS - 1),
-        min(covered_shares(normal, normalize(top.name))),
+        min(covered_shares(normal, _normal(top.name))),
     ]
 
 
 def next_features(forms: Sequence[str], candidates: Sequence[Candidate], place: int) -> list[float]:
     """NEXT of the candidate at a place, 1 or more."""
     candidate = candidates[place]
-    normal = [normalize(form) for form in forms]
+    normal = [_normal(form) for form in forms]
     return [
         candidate.score,
         candidates[0].score - candidate.score,
         candidates[place - 1].score - candidate.score,
         log(place),
-        *covered_shares(normal, normalize(candidate.matched)),
+        *covered_shares(normal, _normal(candidate.matched)),
         float(candidate.kind == "preferred"),
     ]
 
@@ -129,5 +132,9 @@ def covered_shares(normal: Sequence[str], matched: str) -> tuple[float, float]:
     return best or (0.0, 0.0)
 
 
+@lru_cache(maxsize=KEPT)
 def _stems(normal: str) -> frozenset[str]:
     return frozenset(stem(word) or word for word in content_words(normal, normalized=True))
+
+
+_normal = lru_cache(maxsize=KEPT)(normalize)
