@@ -49,7 +49,8 @@ def calibrate_command(
     documents = read_docs(docs) if docs else None
     opened = open_kb(kb)
     mention_set = prepare_mentions(opened.terminology, rows, docs=documents)
-    about = {"set": mentions.name, "split": split, "label": label}
+    given = {"set": mentions.name, "split": split, "label": label}
+    about = {name: value for name, value in given.items() if value is not None}
     with tqdm(total=len(rows), desc="Searching", unit=" mentions", disable=None) as bar:
         found = calibrate(opened, mention_set, about=about, progress=bar.update)
     calibrate_kb(opened, found.calibration)

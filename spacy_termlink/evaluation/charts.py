@@ -118,7 +118,7 @@ def reliability_chart(name: str, systems: Sequence[tuple[str, dict[str, Any]]]) 
         )
     )
     with _drawing(name, 2, (8.2, 4.2)) as (figure, [left, right], save):
-        left.plot([0, 1], [0, 1], color=_GRID, linestyle=_DASHES[1], label="as it should be")
+        left.plot([0, 1], [0, 1], color=_INK, linestyle=_DASHES[1], linewidth=0.8, label="ideal")
         for i, (title, figures) in enumerate(systems):
             bins, coverage = figures["bins"], figures["coverage"]
             left.plot(

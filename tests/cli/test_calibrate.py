@@ -46,7 +46,7 @@ def test_from_mentions_to_probabilities(kb, mentions, tmp_path):
     assert "expected calibration error" in output and "coverage" in output
     data = json.loads(figures.read_text())
     assert data["n"] == data["mentions"] == 121
-    assert (data["set"], data["split"], data["label"]) == ("mentions.jsonl", "train", None)
+    assert (data["set"], data["split"]) == ("mentions.jsonl", "train") and "label" not in data
     assert data["threshold"] == 0.5 and 0 <= data["ece"] <= 1
     assert plot.read_text().startswith("<svg")
     opened = TermKB.open(kb, verify=True)
