@@ -47,7 +47,10 @@ def require_file(path: Path) -> Path:
 @contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; renamed onto it at the end, removed on an error."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TermlinkError("TL006", path=path, reason=error.strerror or error) from error
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
     try:
         yield part

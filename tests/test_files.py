@@ -3,7 +3,7 @@ import os
 import pytest
 
 from spacy_termlink.errors import TermlinkError
-from spacy_termlink.files import atomic_folder, read_json, write_json
+from spacy_termlink.files import atomic_file, atomic_folder, read_json, write_json
 
 
 def test_json_keeps_every_digit(tmp_path):
@@ -41,3 +41,10 @@ def test_a_folder_that_cannot_be_made_is_one_of_our_errors(tmp_path):
     for path in (tmp_path / "file" / "x", tmp_path / ("n" * 300)):
         with pytest.raises(TermlinkError, match="TL006"), atomic_folder(path):
             pass
+
+
+def test_a_file_in_the_place_of_a_folder_is_said(tmp_path):
+    (tmp_path / "file").write_text("x")
+    inside = tmp_path / "file" / "out"
+    with pytest.raises(TermlinkError, match="TL006.*file/out"), atomic_file(inside):
+        raise AssertionError

@@ -2,6 +2,7 @@ import json
 import pickle
 import shutil
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -122,6 +123,8 @@ def test_other_versions_and_other_folders(copy, tiny_terminology, tmp_path):
         TermKB.open(copy)
     with pytest.raises(TermlinkError, match="TL503"):
         TermKB.open(tiny_terminology)
+    with pytest.raises(TermlinkError, match="TL503.*it is a file"):
+        TermKB.open(Path(__file__))
     with pytest.raises(TermlinkError, match="TL503.*meta.json"):
         TermKB.open(tmp_path)
     with pytest.raises(TermlinkError, match="TL001"):

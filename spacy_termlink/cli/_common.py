@@ -95,15 +95,32 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         print("  ".join([first.ljust(widths[0]), *aligned]).rstrip())
 
 
-def keep_inputs(inputs: Iterable[Optional[Path]], outputs: Iterable[Optional[Path]]) -> None:
-    """Refuse an output that would overwrite an input.
+def keep_inputs(
+    inputs: Iterable[Optional[Path]],
+    outputs: Iterable[Optional[Path]],
+    *,
+    folder: Optional[Path] = None,
+) -> None:
+    """Refuse, before any work, an output that would overwrite an input or another output, or that is
+    a folder.
 
-    RAISES (TermlinkError): TL906, naming it.
+    outputs (Iterable[Optional[Path]]): None is none; "-" is stdout, which only one can be.
+    folder (Optional[Path]): That one of them which may be a folder.
+    RAISES (TermlinkError): TL906, TL909 or TL008, naming it.
     """
     given = {path.resolve() for path in inputs if path is not None}
+    taken: set[Path] = set()
     for path in outputs:
-        if path is not None and path.resolve() in given:
+        if path is None:
+            continue
+        resolved = path.resolve()
+        if resolved in given:
             raise TermlinkError("TL906", path=path)
+        if resolved in taken:
+            raise TermlinkError("TL909", path=path)
+        if path.is_dir() and path != folder:
+            raise TermlinkError("TL008", path=path)
+        taken.add(resolved)
 
 
 def save_json(path: Optional[Path], data: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from ._common import note, print_table, progress, save_json
+from ._common import keep_inputs, note, print_table, progress, save_json
 
 #: Thresholds printed on the terminal, beside the best: the JSON has all.
 PRINTED = 20
@@ -41,6 +41,7 @@ def cluster_command(
     from ..evaluation.clustering import Clustering, check_names, find_neighbours, owners_of
     from ..kb import open_kb
 
+    keep_inputs((), (pairs, misplaced, json))
     opened = open_kb(kb)
     check_names(opened)
     owners = owners_of(opened)

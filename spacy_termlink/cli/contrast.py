@@ -7,7 +7,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from ._common import note, print_table, save_json
+from ._common import keep_inputs, note, print_table, save_json
 
 
 def contrast_command(
@@ -37,6 +37,7 @@ def contrast_command(
     from ..files import atomic_file
     from ..kb import open_kb
 
+    keep_inputs((), (details, json))
     opened = open_kb(kb)
     names = list(dict.fromkeys(candidates or ["dense", "hybrid"]))
     for name in names:

@@ -62,7 +62,7 @@ def convert_corpus_command(
 
     out = Path(str(out).rstrip("/"))
     reject_file = rejects or out.with_name(f"{out.name}.rejects.jsonl")
-    keep_inputs((source,), (out, mentions, reject_file, json_path))
+    keep_inputs((source,), (out, mentions, reject_file, json_path), folder=out)
     with progress(desc="Converting", unit="documents") as bar:
         summary = convert_corpus(
             source, out, source_format=format, out_format=to, prefix=prefix, mentions=mentions,
@@ -85,7 +85,8 @@ def _save_rejects(path: Path, rejects: "list[Rejected]") -> None:
         return
     with atomic_file(path) as part:
         lines = [json.dumps(row._asdict(), ensure_ascii=False) + "\n" for row in rejects]
-        part.write_text("".join(lines), encoding="utf8")
+        # an id may hold half of a surrogate pair: written as JSON's own escape
+        part.write_text("".join(lines), encoding="utf8", errors="backslashreplace")
 
 
 def _figures(summary: "Summary") -> dict[str, Any]:

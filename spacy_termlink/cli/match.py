@@ -73,6 +73,8 @@ def match_command(
 
     if mutual and one_to_one:
         raise TermlinkError("TL958")
+    if reference is None and (predicate or partial):
+        raise TermlinkError("TL959", option="predicate" if predicate else "partial")
     a, b = open_kb(kb_a), open_kb(kb_b)
     out = out or Path(f"{a.name}-{b.name}.sssom.tsv")
     keep_inputs((reference,), (out, json))

@@ -15,6 +15,7 @@ from ..terminology import Terminology
 from ..terminology.iris import short_id
 from .bootstrap import f1_interval, mean_intervals
 from .matching import Found, Pair
+from .sssom import concept_of
 
 RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
 HITS_AT = (1, 5, 10)
@@ -36,7 +37,7 @@ def read_reference(
 ) -> Reference:
     """Read an alignment: SSSOM (tsv), OAEI alignment (rdf), or a tsv of two columns without header.
 
-    Ids may be written as IRIs. Rows of SSSOM with the modifier "Not", or without an object
+    Ids may be written as IRIs, or with the prefix that `write_sssom` gives an id that is no CURIE. Rows of SSSOM with the modifier "Not", or without an object
     (`sssom:NoTermFound`), and cells of the OAEI whose relation is not "=" are no pairs.
 
     predicates (Collection[str]): Of SSSOM rows, only those with one of these; () for all.
@@ -56,7 +57,7 @@ def read_reference(
 
 
 def _living(terminology: Terminology, said: str, unknown: set[str]) -> str:
-    for written in (said, short_id(said)):
+    for written in (said, short_id(said), concept_of(terminology, said)):
         if (living := terminology.resolve(written)) is not None:
             return living
     unknown.add(said)

@@ -18,6 +18,7 @@ from . import report_tables as tables
 from .report_tables import Table
 
 REPORT = "report.json"
+PAGE, MARKDOWN, CHARTS = "report.html", "report.md", "charts"
 _INTERVAL = re.compile(r" (\[[-+.\d]+, [-+.\d]+\]\*?)$")
 #: Where the definitions of the figures are.
 DEFINITIONS = (
@@ -69,27 +70,30 @@ def save_report(report: dict[str, Any], out: Path) -> None:
     check_output(out)
     parts = list(build_parts(report))
     with atomic_folder(out) as folder:
-        (folder / "charts").mkdir()
+        (folder / CHARTS).mkdir()
         for part in parts:
             if isinstance(part, Chart):
                 svg = charts.standalone(part.svg)
-                (folder / "charts" / f"{part.name}.svg").write_text(svg, encoding="utf8")
+                (folder / CHARTS / f"{part.name}.svg").write_text(svg, encoding="utf8")
         (folder / REPORT).write_text(
             json.dumps(report, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
             encoding="utf8",
         )
         page, markdown = write_html(report["title"], parts), write_markdown(report["title"], parts)
-        (folder / "report.html").write_text(page, encoding="utf8")
-        (folder / "report.md").write_text(markdown, encoding="utf8")
+        (folder / PAGE).write_text(page, encoding="utf8")
+        (folder / MARKDOWN).write_text(markdown, encoding="utf8")
 
 
 def check_output(out: Path) -> None:
-    """Refuse to replace what is no report.
+    """Refuse to replace what is no report, or holds anything beside one.
 
     RAISES (TermlinkError): TL002.
     """
-    is_empty = out.is_dir() and not any(out.iterdir())
-    if out.exists() and not is_empty and not (out / REPORT).is_file():
+    if not out.exists():
+        return
+    found = {path.name for path in out.iterdir()} if out.is_dir() else {out.name}
+    # the folder is replaced as a whole: nothing else may lie in it
+    if found and not {REPORT} <= found <= {REPORT, PAGE, MARKDOWN, CHARTS}:
         raise TermlinkError("TL002", path=out, kind="report")
 
 

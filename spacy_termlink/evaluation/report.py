@@ -33,6 +33,8 @@ N_POINTS = 200
 
 #: Called with a line on what is done next.
 Tell = Callable[[str], object]
+#: Mentions of a set, and its documents where it names some.
+_Rows = tuple[list[Mention], Optional[list[AnnotatedDoc]]]
 
 
 @dataclass(frozen=True)
@@ -61,9 +63,9 @@ def run_systems(config: ReportConfig, *, tell: Tell) -> tuple[list[SetRun], list
     RAISES (TermlinkError): TL973 where nothing is left; what reading mentions, opening a KB and
         generating candidates raise.
     """
-    runs: list[SetRun] = []
     left_out: list[str] = []
-    made: dict[tuple[str, Path], CandidateGenerator] = {}
+    # a file or KB that cannot be read is an error now, not after the sets before it
+    ready: list[tuple[str, SetSettings, dict[str, TermKB], _Rows]] = []
     for name, settings in config.sets.items():
         missing = [path for path in (settings.mentions, settings.docs) if path]
         missing = [path for path in missing if not Path(path).exists()]
@@ -72,11 +74,26 @@ def run_systems(config: ReportConfig, *, tell: Tell) -> tuple[list[SetRun], list
             continue
         kbs = _open_kbs(config.systems, name, settings, left_out)
         if kbs:
-            tell(f"{name}:")
-            runs.append(_run_set(config.systems, name, settings, kbs, made, tell))
-    if not runs:
+            ready.append((name, settings, kbs, _read_rows(settings)))
+    if not ready:
         raise TermlinkError("TL973", reason=" ".join(left_out))
+    runs: list[SetRun] = []
+    made: dict[tuple[str, Path], CandidateGenerator] = {}
+    for name, settings, kbs, rows in ready:
+        tell(f"{name}:")
+        results = _run_set(config.systems, kbs, rows, made, tell)
+        runs.append(SetRun(name, settings, results, kbs))
     return runs, left_out
+
+
+def _read_rows(settings: SetSettings) -> _Rows:
+    mentions = read_mentions(
+        Path(settings.mentions),
+        split=settings.split or None,
+        label=settings.label or None,
+        cardinality=settings.cardinality,
+    )
+    return mentions, read_docs(Path(settings.docs)) if settings.docs else None
 
 
 def _open_kbs(
@@ -94,19 +111,12 @@ def _open_kbs(
 
 def _run_set(
     systems: Sequence[System],
-    name: str,
-    settings: SetSettings,
     kbs: dict[str, TermKB],
+    rows: _Rows,
     made: dict[tuple[str, Path], CandidateGenerator],
     tell: Tell,
-) -> SetRun:
-    mentions = read_mentions(
-        Path(settings.mentions),
-        split=settings.split or None,
-        label=settings.label or None,
-        cardinality=settings.cardinality,
-    )
-    docs = read_docs(Path(settings.docs)) if settings.docs else None
+) -> dict[str, SystemResult]:
+    mentions, docs = rows
     prepared: dict[Path, MentionSet] = {}
     results = {}
     for system in systems:
@@ -120,7 +130,7 @@ def _run_set(
         results[system.name] = evaluate_system(
             kb, _prepared(prepared, kb, mentions, docs), made[key], name=system.name
         )
-    return SetRun(name, settings, results, kbs)
+    return results
 
 
 def _prepared(

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Optional
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from .. import __version__
 from ..files import atomic_file
@@ -94,11 +94,22 @@ def curie(terminology: Terminology, concept_id: str, prefixes: dict[str, str]) -
         prefix, local = match.groups()
         space = f"{OBO}{prefix}_" if meta["reader"] in OBO_READERS else f"{REGISTRY}{prefix}:"
     else:
-        prefix = _NO_NAME.sub("_", meta["source"] or "concept")
-        prefix = prefix if prefix[0].isalpha() else f"_{prefix}"
+        prefix = _source_prefix(terminology)
         local, space = quote(concept_id, safe="._-~"), f"{REGISTRY}{prefix}:"
     prefixes.setdefault(prefix, space)
     return f"{prefix}:{local}"
+
+
+def concept_of(terminology: Terminology, written: str) -> str:
+    """The inverse of `curie`: an id without the prefix that its source's name gave it. What has
+    another prefix stays as it is."""
+    local = written.removeprefix(f"{_source_prefix(terminology)}:")
+    return written if local == written else unquote(local)
+
+
+def _source_prefix(terminology: Terminology) -> str:
+    prefix = _NO_NAME.sub("_", terminology.meta["source"] or "concept")
+    return prefix if prefix[0].isalpha() else f"_{prefix}"
 
 
 def _head(

@@ -52,6 +52,8 @@ class TermKB:
             missing or has another size (named).
         """
         path = Path(path)
+        if path.is_file():
+            raise TermlinkError("TL503", path=path, reason="it is a file")
         if not path.is_dir():
             raise TermlinkError("TL001", path=path)
         if not (path / "meta.json").is_file():

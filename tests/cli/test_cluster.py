@@ -1,5 +1,6 @@
 import json
 
+import pytest
 from typer.testing import CliRunner
 
 from spacy_termlink.cli import app
@@ -43,3 +44,15 @@ def test_bad_input(tmp_path):
     result = termlink("cluster", tmp_path / "none")
     assert result.exit_code == 2
     assert termlink("cluster", tmp_path, "-m", 0).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "command, options",
+    [("cluster", ("--pairs", "--json")), ("cluster", ("--misplaced", "--pairs")),
+     ("contrast", ("--details", "--json"))],
+)  # fmt: skip
+def test_two_outputs_in_one_file_are_refused(tiny_kb, tmp_path, command, options):
+    out = tmp_path / "out"
+    result = termlink(command, tiny_kb, options[0], out, options[1], tmp_path / "." / "out")
+    assert result.exit_code == 2 and "TL909" in result.stderr
+    assert not out.exists()

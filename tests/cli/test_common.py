@@ -7,7 +7,14 @@ import sys
 import pytest
 import typer
 
-from spacy_termlink.cli._common import fail, print_table, progress, run_clean, save_json
+from spacy_termlink.cli._common import (
+    fail,
+    keep_inputs,
+    print_table,
+    progress,
+    run_clean,
+    save_json,
+)
 from spacy_termlink.errors import TermlinkError
 
 
@@ -115,3 +122,15 @@ def test_json_to_a_file_or_to_stdout(tmp_path, capsys):
 
     save_json(Path("-"), {"a": "ü"})
     assert json.loads(capsys.readouterr().out) == {"a": "ü"}
+
+
+def test_outputs_are_neither_inputs_nor_each_other_nor_folders(tmp_path):
+    one, two = tmp_path / "one", tmp_path / "two"
+    keep_inputs((one, None), (two, None))
+    with pytest.raises(TermlinkError, match="TL906"):
+        keep_inputs((one,), (two, one))
+    with pytest.raises(TermlinkError, match="TL909"):
+        keep_inputs((), (one, tmp_path / "x" / ".." / "one"))
+    with pytest.raises(TermlinkError, match="TL008"):
+        keep_inputs((), (one, tmp_path))
+    keep_inputs((), (one, tmp_path), folder=tmp_path)

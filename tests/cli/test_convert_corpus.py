@@ -108,3 +108,32 @@ def test_without_the_library_the_extra_is_named(run, tmp_path, monkeypatch):
     (tmp_path / "x.pubtator").write_text(PUBTATOR)
     result = run(tmp_path / "x.pubtator", "-o", tmp_path / "x.xml")
     assert result.exit_code == 2 and "pip install 'spacy-termlink[corpora]'" in result.stderr
+
+
+@pytest.mark.parametrize("option", ["--rejects", "--mentions", "--json"])
+def test_outputs_do_not_overwrite_each_other(run, tmp_path, option):
+    (tmp_path / "x.pubtator").write_text(PUBTATOR)
+    out = tmp_path / "x.jsonl"
+    result = run(tmp_path / "x.pubtator", "-o", out, option, out)
+    assert result.exit_code == 2 and "TL909" in result.stderr
+    assert run(tmp_path / "x.pubtator", "-o", out, option, tmp_path).exit_code == 2
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.json", "x.xml", "x.pubtator", "x.spacy", "folder"])
+@pytest.mark.parametrize("field", ["id", "text", "concept"])
+def test_half_a_surrogate_pair_is_a_reject_and_no_text_is_shown(run, tmp_path, name, field):
+    bad = {"id": "bad", "text": "fits secret", "concept": "D1"}
+    bad[field] += "\ud800"
+    documents = [
+        {"id": value["id"], "passages": [{"offset": 0, "text": value["text"], "annotations": [
+            {"id": "1", "infons": {"identifier": value["concept"]}, "text": "fits",
+             "locations": [{"offset": 0, "length": 4}]}]}]}
+        for value in (bad, {"id": "good", "text": "fits", "concept": "D1"})
+    ]  # fmt: skip
+    (tmp_path / "in.json").write_text(json.dumps({"documents": documents}))
+    result = run(tmp_path / "in.json", "-o", tmp_path / name, "--rejects", tmp_path / "r.jsonl")
+    assert result.exit_code == 3
+    assert "1 documents with 1 mentions" in result.stdout and "secret" not in result.output
+    (row,) = map(json.loads, (tmp_path / "r.jsonl").read_text().splitlines())
+    assert (row["doc_id"], row["code"]) == (bad["id"], "TL984")

@@ -67,6 +67,8 @@ def test_what_is_written_is_a_reference(tiny_kb, tmp_path):
     [
         (["--mutual", "--one-to-one"], "TL958"),
         (["--candidates", "magic"], "TL501"),
+        (["--predicate", "skos:exactMatch"], "TL959"),
+        (["--partial"], "TL959"),
         (["--reference", "nowhere.tsv"], "TL001"),
     ],
 )

@@ -8,6 +8,7 @@ from spacy_termlink.evaluation.alignments import (
     read_reference,
 )
 from spacy_termlink.evaluation.matching import Pair
+from spacy_termlink.evaluation.sssom import curie
 from spacy_termlink.terminology import Concept, Terminology
 from spacy_termlink.terminology.builder import build_terminology
 
@@ -123,3 +124,16 @@ def test_pairs_by_hand(sides):
 def test_nothing_proposed(sides):
     figures = pair_figures([], *sides, REFERENCE)
     assert (figures["precision"], figures["recall"], figures["f1"]) == (0.0, 0.0, 0.0)
+
+
+def test_ids_as_write_sssom_writes_them(sides, tmp_path):
+    """Of sources whose ids are no CURIEs: the prefix comes off again, the escapes too."""
+    folder = tmp_path / "odd"
+    build_terminology([Concept("E11.9 a/b", "n")], folder, meta={"source": "icd 10"})
+    odd = Terminology.open(folder)
+    written = curie(odd, "E11.9 a/b", {}), curie(sides[1], "NCI_2", {})
+    assert written == ("icd_10:E11.9%20a%2Fb", "b:NCI_2")
+    path = tmp_path / "x.tsv"
+    path.write_text("\t".join(written) + "\n")
+    found = read_reference(path, odd, sides[1])
+    assert found == Reference(frozenset({("E11.9 a/b", "NCI_2")}), [])

@@ -229,6 +229,19 @@ def test_a_folder_that_is_no_report_is_kept(here, tmp_path):
     assert result.exit_code == 2
     assert "TL002" in result.stderr
     assert (tmp_path / "mine.txt").read_text() == "x"
+    # nor is what lies beside an old report
+    (tmp_path / "report.json").write_text("{}")
+    result = termlink("report", "report.cfg", "-o", tmp_path)
+    assert result.exit_code == 2 and "TL002" in result.stderr
+    assert (tmp_path / "mine.txt").read_text() == "x"
+
+
+def test_a_set_that_cannot_be_read_is_said_before_any_is_searched(here, tmp_path):
+    (tmp_path / "bad.jsonl").write_text('{"text": 3}\n')
+    args = ["-o", tmp_path / "out", "--sets.dev.mentions", tmp_path / "bad.jsonl"]
+    result = termlink("report", "report.cfg", *args)
+    assert result.exit_code == 2 and "TL901" in result.stderr
+    assert "mentions with" not in result.stderr
 
 
 def test_systems_without_a_kb_are_left_out_and_nothing_left_is_an_error(here, tmp_path):

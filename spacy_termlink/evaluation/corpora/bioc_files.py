@@ -59,10 +59,15 @@ def read_bioc(path: Path, report: Report, *, prefix: str = "") -> Iterator[Corpu
     prefix (str): Put before ids that have none.
     RAISES (TermlinkError): TL982 if the file is no BioC, TL004 without the bioc library.
     """
-    documents = _read_json(path) if is_json(path) else _read_xml(path)
-    for number, document in enumerate(documents, start=1):
-        with report.rejecting(document.id or None, f"document {number}"):
-            yield _doc(path, number, document, report, prefix)
+    in_json, library = is_json(path), _library("json")
+    for number, raw in enumerate(_read_json(path) if in_json else _read_xml(path), start=1):
+        place = f"document {number}"
+        named = raw.get("id") if isinstance(raw, dict) else getattr(raw, "id", None)
+        with report.rejecting(str(named) if named else None, place):
+            with report.parsing(path, place, "BioC"):
+                document = library.fromJSON(_filled(raw), "BioCDocument") if in_json else raw
+                doc = _doc(path, number, document, report, prefix)
+            yield doc
 
 
 def _read_xml(path: Path) -> Iterator[Any]:
@@ -80,8 +85,7 @@ def _read_xml(path: Path) -> Iterator[Any]:
         raise _bad(path, "collection", f"not BioC ({type(error).__name__})") from None
 
 
-def _read_json(path: Path) -> Iterator[Any]:
-    library = _library("json")
+def _read_json(path: Path) -> list[Any]:
     require_file(path)
     try:
         data = json.loads(path.read_text(encoding="utf-8-sig"))
@@ -92,11 +96,7 @@ def _read_json(path: Path) -> Iterator[Any]:
         data = data.get("documents", data.get("PubTator3"))
     if not isinstance(data, list):
         raise _bad(path, "collection", "no list of documents")
-    for number, document in enumerate(data, start=1):
-        try:
-            yield library.fromJSON(_filled(document), "BioCDocument")
-        except (KeyError, TypeError, AttributeError) as error:
-            raise _bad(path, f"document {number}", f"not BioC ({type(error).__name__})") from None
+    return data
 
 
 def _filled(part: dict[str, Any]) -> dict[str, Any]:
@@ -204,20 +204,27 @@ def _documents(
     docs: Iterable[CorpusDoc], bioc: Any, report: Report
 ) -> Iterator[tuple[CorpusDoc, Any]]:
     for doc in docs:
-        document = bioc.BioCDocument()
-        document.id = doc.doc_id
-        plain, packed = _plain(doc.extra, {PACKED_INFON})
-        values = pack({"split": doc.split, "extra": packed})
-        if doc.doc_concepts is not None:
-            inner = {"doc_concepts": list(doc.doc_concepts), **(json.loads(values or "{}"))}
-            values = json.dumps(inner, ensure_ascii=False, sort_keys=True)
-        document.infons = {**plain, **({PACKED_INFON: values} if values else {})}
-        passage = bioc.BioCPassage()
-        passage.offset, passage.text = 0, doc.text
-        for number, entity in enumerate(doc.entities, start=1):
-            passage.add_annotation(_annotation(doc, number, entity, bioc))
-        document.add_passage(passage)
-        yield doc, document
+        with report.rejecting(doc.doc_id):
+            if not doc.doc_id:
+                raise TermlinkError("TL984", doc_id="", format="bioc", reason="its id is empty")
+            yield doc, _document(doc, bioc)
+
+
+def _document(doc: CorpusDoc, bioc: Any) -> Any:
+    document = bioc.BioCDocument()
+    document.id = doc.doc_id
+    plain, packed = _plain(doc.extra, {PACKED_INFON})
+    values = pack({"split": doc.split, "extra": packed})
+    if doc.doc_concepts is not None:
+        inner = {"doc_concepts": list(doc.doc_concepts), **(json.loads(values or "{}"))}
+        values = json.dumps(inner, ensure_ascii=False, sort_keys=True)
+    document.infons = {**plain, **({PACKED_INFON: values} if values else {})}
+    passage = bioc.BioCPassage()
+    passage.offset, passage.text = 0, doc.text
+    for number, entity in enumerate(doc.entities, start=1):
+        passage.add_annotation(_annotation(doc, number, entity, bioc))
+    document.add_passage(passage)
+    return document
 
 
 def _annotation(doc: CorpusDoc, number: int, entity: CorpusEntity, bioc: Any) -> Any:

@@ -179,6 +179,13 @@ class _Counted:
                 self._report.reject(doc.doc_id, "document", error)
                 continue
             seen.add(doc.doc_id)
+            try:  # JSON can name half of a surrogate pair, in any field
+                json.dumps(doc, default=vars, ensure_ascii=False).encode("utf8")
+            except UnicodeEncodeError:
+                error = TermlinkError("TL984", doc_id=doc.doc_id, format="any format",
+                                      reason="it holds half of a surrogate pair, which is no text")  # fmt: skip
+                self._report.reject(doc.doc_id, "document", error)
+                continue
             n_rejects = len(self._report.rejects)
             yield doc
             if len(self._report.rejects) == n_rejects:

@@ -6,6 +6,7 @@ cut where a mention begins or ends inside of one, so that no offset moves.
 """
 
 import json
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -41,8 +42,11 @@ def read_docbin(path: Path, report: Report, *, prefix: str = "") -> Iterator[Cor
         raise TermlinkError("TL982", path=path, place="file", reason=reason) from None
     for number, doc in enumerate(docs, start=1):
         doc_id = str(doc.user_data.get(ID_KEY, f"doc-{number}"))
-        with report.rejecting(doc_id, f"document {number}"):
-            yield _read(path, doc_id, doc, report, prefix)
+        place = f"document {number}"
+        with report.rejecting(doc_id, place):
+            with report.parsing(path, place, "as convert-corpus writes it"):
+                read = _read(path, doc_id, doc, report, prefix)
+            yield read
 
 
 def _read(path: Path, doc_id: str, doc: Any, report: Report, prefix: str) -> CorpusDoc:
@@ -76,6 +80,7 @@ def write_docbin(docs: Iterable[CorpusDoc], path: Path, report: Report) -> None:
     from spacy.tokens import DocBin
 
     nlp = spacy.blank("xx")
+    nlp.max_length = sys.maxsize  # a limit for parsers; there is none here
     stored = DocBin(store_user_data=True)
     for doc in docs:
         with report.rejecting(doc.doc_id):

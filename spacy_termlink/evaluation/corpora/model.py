@@ -99,6 +99,22 @@ class Report:
         except TermlinkError as error:
             self.reject(doc_id, place, error)
 
+    @contextmanager
+    def parsing(self, path: Any, place: str, form: str) -> Iterator[None]:
+        """Where the file's values have other types than its format says, and a library passes them on:
+        what Python makes of them is TL982.
+
+        form (str): The format, for the message.
+        RAISES (TermlinkError): TL982.
+        """
+        try:
+            yield
+        except TermlinkError:
+            raise
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            reason = f"not {form} ({type(error).__name__})"
+            raise TermlinkError("TL982", path=path, place=place, reason=reason) from None
+
     def lose(self, what: str, n: int = 1) -> None:
         """Count what is not kept."""
         if n:

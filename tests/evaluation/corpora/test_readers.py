@@ -179,7 +179,6 @@ def test_bioc_json_of_pubtator(save, wrap):
         ("x.xml", "<!DOCTYPE c [<!ENTITY e SYSTEM 'x.txt'>]><collection><source>&e;</source></collection>", "TL982"),
         ("x.json", "{", "TL982.*not JSON"),
         ("x.json", '{"a": 1}', "TL982.*no list of documents"),
-        ("x.json", '{"documents": [{"id": "1", "passages": [{"text": "x"}]}]}', "TL982.*document 1: not BioC"),
         ("x.json", "", "TL005"),
     ],
 )  # fmt: skip
@@ -309,3 +308,23 @@ def test_spans_changed_in_spacy_count(tmp_path):
     DocBin(docs=[doc], store_user_data=True).to_disk(tmp_path / "y.spacy")
     docs, _ = read(read_docbin, tmp_path / "y.spacy")
     assert docs[0].entities == (CorpusEntity(0, 5, ("C",), "D"),)
+
+
+BIOC_MENTION = {"id": "1", "infons": {}, "text": "fits", "locations": [{"offset": 0, "length": 4}]}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"locations": [{"offset": "a", "length": 4}]}, {"locations": [{"offset": 0}]}, {"locations": 3},
+     {"locations": [{"offset": None, "length": 4}]}, {"infons": [1]}, {"text": 5}],
+)  # fmt: skip
+def test_bioc_json_of_other_types_is_a_reject_and_the_rest_goes_on(save, change):
+    def document(doc_id, mention):
+        return {"id": doc_id, "passages": [{"offset": 0, "text": "fits", "annotations": [mention]}]}
+
+    data = [document("bad", {**BIOC_MENTION, **change}), 7, document("good", BIOC_MENTION)]
+    docs, report = read(read_bioc, save("x.json", json.dumps({"documents": data})))
+    assert [doc.doc_id for doc in docs] == ["good"]
+    assert [(r.doc_id, r.place, r.code) for r in report.rejects] == [
+        ("bad", "document 1", "TL982"), (None, "document 2", "TL982")
+    ]  # fmt: skip

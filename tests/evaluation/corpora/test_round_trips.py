@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from spacy_termlink.evaluation.corpora.bioc_files import read_bioc, write_bioc
 from spacy_termlink.evaluation.corpora.convert import FORMATS
+from spacy_termlink.evaluation.corpora.docbin import read_docbin, write_docbin
 from spacy_termlink.evaluation.corpora.model import CorpusDoc, CorpusEntity, Report
 
 KINDS = {"pubtator": "x.pubtator", "xml": "x.xml", "json": "x.json", "brat": "folder", "jsonl": "x.jsonl",
@@ -160,3 +162,20 @@ def test_pubtator_lines(tmp_path):
     assert lines[2] == "1\t0\t28\tOcular and auditory toxicity\tDisease\tMESH:D1|MESH:D2"
     assert lines[4] == "1\t20\t28\ttoxicity\tDisease\tMESH:D3+OMIM:100\tear toxicity|toxicity"
     assert lines[6] == "1\t36\t47\tnaïve child\tPerson\t-"
+
+
+def test_a_text_longer_than_parsers_take_fits_into_a_docbin(tmp_path):
+    text = "x " * 600_000 + "fits"
+    doc = CorpusDoc("long", text, (CorpusEntity(len(text) - 4, len(text), ("D1",)),))
+    report = Report()
+    write_docbin([doc], tmp_path / "x.spacy", report)
+    assert list(read_docbin(tmp_path / "x.spacy", report)) == [doc]
+    assert report.rejects == []
+
+
+@pytest.mark.parametrize("name", ["x.xml", "x.json"])
+def test_bioc_refuses_to_write_what_it_would_not_read(tmp_path, name):
+    report = Report()
+    write_bioc([CorpusDoc("", "a"), CorpusDoc("1", "b")], tmp_path / name, report)
+    assert [r.code for r in report.rejects] == ["TL984"]
+    assert [doc.doc_id for doc in read_bioc(tmp_path / name, report)] == ["1"]
