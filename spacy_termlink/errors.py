@@ -45,7 +45,7 @@ MESSAGES = {
     "TL101": "Concept id '{concept_id}' appears twice ({where}). Ids must be unique.",
     "TL102": "A concept is its own ancestor: {cycle}. Correct the is_a relations in the source.",
     "TL103": "{path} is not a terminology folder: {reason}. Make one with 'termlink convert'.",
-    "TL104": "No reader for format '{format}'. Formats: {known}.",
+    "TL104": "No reader for format '{format}'. Name one with --format. Formats: {known}.",
     "TL105": "{path} is not a {format} file: {reason}.",
     "TL106": "{path} holds no concept.",
     "TL107": "Unknown concept id '{concept_id}' in {terminology}.",
@@ -76,6 +76,7 @@ MESSAGES = {
     "TL720": "'{name}': {n} of {total} gold links are of ids that KB '{kb}' does not know ({examples}); nothing is learned from them. Ids of several concepts in one, a corpus of another release, or ids without their prefix?",
     "TL721": "'{name}': get_loss was given {found} embeddings for a batch of {expected} texts. Encode those of training_texts.",
     "TL722": '\'{name}\' learns, but save_kb = "path" would save the path of the KB that it started from. Set save_kb to "copy" or "hardlink", or name the component in frozen_components.',
+    "TL723": "'{name}': no gold link to learn from ({nil} are NIL, {unknown} unknown to KB '{kb}', {barred} not allowed by label_types); its encoder will stay as it is. Put concept ids of the KB into kb_id of the gold spans.",
     # annotate
     "TL801": "{path} is no input of notes. Pass .jsonl, .csv, .parquet, a folder of .txt, or - for jsonl on stdin.",
     "TL802": "{path} has no field {wanted} (found: {found}). Name it with {option}.",

@@ -93,6 +93,12 @@ class LearnsLinks:
                 name=self.name, n=counts.unknown, total=total, kb=opened.name, examples=examples
             )
             warnings.warn(message, stacklevel=2)
+        if not counts.used and counts.nil + counts.unknown + counts.barred:
+            message = MESSAGES["TL723"].format(
+                name=self.name, nil=counts.nil, unknown=counts.unknown, barred=counts.barred,
+                kb=opened.name,
+            )  # fmt: skip
+            warnings.warn(message, stacklevel=2)
 
     def update(
         self,

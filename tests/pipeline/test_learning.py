@@ -226,6 +226,9 @@ def test_what_cannot_be_learned_is_counted(make_learner):
 
 def test_where_nothing_is_to_be_learned_nothing_moves(make_learner):
     nlp, examples, linker = make_learner()
+    with pytest.warns(UserWarning) as caught:
+        linker.initialize(lambda: examples[3:])
+    assert "no gold link to learn from" in str(caught[-1].message)
     _, sgd = teach(nlp, examples, 2)
     before = linker.model.shims[0].digest()
     losses = nlp.update(examples[3:], sgd=sgd, losses={"ner": 1.0})
