@@ -51,7 +51,11 @@ def test_provenance_of_another_file_is_not_taken(obo, tmp_path):
 @pytest.mark.parametrize(
     "make, format, message",
     [
-        (lambda p: p, "rdf", "TL104.*'rdf'.*claml, icd10cm, indra, obo, obograph, owl, rf2, rrf, table"),
+        (
+            lambda p: p,
+            "rdf",
+            "TL104.*'rdf'.*claml, icd10cm, indra, obo, obograph, owl, rf2, rrf, table",
+        ),
         (lambda p: p, None, "TL104"),
         (lambda p: p, "icd10cm", r"TL108.*x\.obo, line 1"),
         (lambda p: p, "claml", r"TL108.*x\.obo, line 1"),

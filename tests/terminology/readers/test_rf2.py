@@ -16,12 +16,16 @@ REPLACED, SAME, POSSIBLY = "900000000000526001", "900000000000527005", "90000000
 DATES = ("20250101", "20260131")
 
 CONCEPT = "id effectiveTime active moduleId definitionStatusId"
-DESCRIPTION = "id effectiveTime active moduleId conceptId languageCode typeId term caseSignificanceId"
+DESCRIPTION = (
+    "id effectiveTime active moduleId conceptId languageCode typeId term caseSignificanceId"
+)
 RELATIONSHIP = "id effectiveTime active moduleId sourceId destinationId relationshipGroup typeId characteristicTypeId modifierId"
 LANGUAGE = "id effectiveTime active moduleId refsetId referencedComponentId acceptabilityId"
 ASSOCIATION = "id effectiveTime active moduleId refsetId referencedComponentId targetComponentId"
 SIMPLE = "id effectiveTime active moduleId refsetId referencedComponentId mapTarget"
-EXTENDED = SIMPLE.replace("mapTarget", "mapGroup mapPriority mapRule mapAdvice mapTarget correlationId mapCategoryId")
+EXTENDED = SIMPLE.replace(
+    "mapTarget", "mapGroup mapPriority mapRule mapAdvice mapTarget correlationId mapCategoryId"
+)
 
 
 def table(columns, *rows):
@@ -139,7 +143,10 @@ def test_inactive_concepts(international):
     assert facts == {
         "40": ("20", []),
         "50": ("", [Relation("consider", "20")]),
-        "60": ("", [Relation("consider", "20"), Relation("consider", "30")]),  # two heirs: no single one
+        "60": (
+            "",
+            [Relation("consider", "20"), Relation("consider", "30")],
+        ),  # two heirs: no single one
     }
     assert found["40"].name == "Heart attack, old code"
 
@@ -174,7 +181,13 @@ def test_terms_of_one_language(merged):
 
 
 def test_semantic_tags(international):
-    assert [*read(international, semantic_type=["disorder", "finding"])] == ["10", "20", "40", "50", "60"]
+    assert [*read(international, semantic_type=["disorder", "finding"])] == [
+        "10",
+        "20",
+        "40",
+        "50",
+        "60",
+    ]
 
 
 @pytest.mark.parametrize("how", ["one zip", "zips in a folder"])
@@ -225,5 +238,9 @@ def test_convert(merged, tmp_path):
 
 
 def test_an_option_of_another_reader(international, tmp_path):
-    with pytest.raises(TermlinkError, match="TL143.*'rf2' has no option --sab.*--language, --semantic-type"):
-        convert_source(international, tmp_path / "t", format="rf2", options={"sab": ["MSH"], "tty": []})
+    with pytest.raises(
+        TermlinkError, match="TL143.*'rf2' has no option --sab.*--language, --semantic-type"
+    ):
+        convert_source(
+            international, tmp_path / "t", format="rf2", options={"sab": ["MSH"], "tty": []}
+        )

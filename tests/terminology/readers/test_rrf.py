@@ -11,7 +11,9 @@ from spacy_termlink.terminology.convert import convert_source
 from spacy_termlink.terminology.readers.rrf import describe_rrf, read_rrf
 
 
-def conso(cui, text, *, lat="ENG", ts="P", stt="PF", pref="Y", sab="AAA", tty="PT", code="1", suppress="N"):
+def conso(
+    cui, text, *, lat="ENG", ts="P", stt="PF", pref="Y", sab="AAA", tty="PT", code="1", suppress="N"
+):
     return f"{cui}|{lat}|{ts}|L1|{stt}|S1|{pref}|A1||||{sab}|{tty}|{code}|{text}|0|{suppress}||\n"
 
 
@@ -80,7 +82,12 @@ def test_every_field(release):
         Name("Herzanfall", "exact", "de", "MDRGER"),
     ]
     assert heart.semantic_types == ["T033", "T047"]
-    assert heart.xrefs == [Xref("SNOMEDCT_US:22"), Xref("MSH:D2"), Xref("CHV:7"), Xref("MDRGER:100")]
+    assert heart.xrefs == [
+        Xref("SNOMEDCT_US:22"),
+        Xref("MSH:D2"),
+        Xref("CHV:7"),
+        Xref("MDRGER:100"),
+    ]
     assert heart.relations == [
         Relation("is_a", "C0000001"), Relation("broader", "C0000003")
     ]  # fmt: skip
@@ -95,7 +102,9 @@ def test_every_field(release):
 
 def test_retired_cuis(release):
     found = read(release)
-    facts = {cui: (c.obsolete, c.replaced_by, c.relations) for cui, c in found.items() if c.obsolete}
+    facts = {
+        cui: (c.obsolete, c.replaced_by, c.relations) for cui, c in found.items() if c.obsolete
+    }
     assert facts == {
         "C0000010": (True, "C0000011", []),
         "C0000011": (True, "C0000002", []),
@@ -120,7 +129,9 @@ def test_retired_cuis(release):
 )  # fmt: skip
 def test_filters(release, options, names):
     found = read(release, **options)
-    living = {cui: [c.name, *(n.text for n in c.names)] for cui, c in found.items() if not c.obsolete}
+    living = {
+        cui: [c.name, *(n.text for n in c.names)] for cui, c in found.items() if not c.obsolete
+    }
     assert living == names
     # retired CUIs that lead to what is left
     assert {cui for cui, c in found.items() if c.obsolete} - {"C0000001"} == (
