@@ -8,58 +8,9 @@ from typing import Optional
 import numpy as np
 
 from ..encoders import load_encoder
-from ..text import normalize
-from ..types import Candidate, Encoder, KnowledgeBase
-from .base import make_candidates, search_concepts, unique
-from .faiss_index import DenseIndex, build_index
-
-
-class NearestNames:
-    """Concepts by the cosine of a mention's vector and those of the names.
-
-    kb (KnowledgeBase): Its terminology and unique names are used.
-    embed (Callable): Texts in normal form -> (N, D) float32, rows of norm 1, or 0 for a text that
-        nothing is known of: it finds nothing, and as a name is never found.
-    tier (str): Of the candidates.
-    """
-
-    def __init__(
-        self, kb: KnowledgeBase, embed: Callable[[Sequence[str]], np.ndarray], *, tier: str
-    ) -> None:
-        self.kb = kb
-        self.embed = embed
-        self.tier = tier
-
-    def generate(
-        self, mentions: Sequence[str], *, k: int, allowed: Optional[np.ndarray] = None
-    ) -> list[list[Candidate]]:
-        """Nearest concepts; the score is the cosine. See `types.CandidateGenerator`."""
-        kb, terminology = self.kb, self.kb.terminology
-        strings, places = unique([normalize(mention) for mention in mentions])
-        if not strings or not len(kb.names):
-            return [[] for _ in mentions]
-        vectors = self.embed(strings)
-        index, known = self._index
-        mask = known if allowed is None else known & kb.names.mask(terminology, allowed)
-
-        def search(left: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-            return index.search(vectors[left], n=n, allowed_rows=None if mask.all() else mask)
-
-        found = search_concepts(terminology, kb.names, search, len(strings), k=k, allowed=allowed)
-        lists = make_candidates(terminology, found, tier=self.tier)
-        told = [bool(string) and bool(v.any()) for string, v in zip(strings, vectors, strict=True)]
-        return [list(lists[place]) if told[place] else [] for place in places]
-
-    @cached_property
-    def _index(self) -> tuple[DenseIndex, np.ndarray]:
-        return self._build_index()
-
-    def _build_index(self) -> tuple[DenseIndex, np.ndarray]:
-        """Exact index of the unique names, and which of them have a vector."""
-        names, terminology = self.kb.names, self.kb.terminology
-        first = names.name_rows[names.offsets[:-1]].tolist()
-        vectors = self.embed([terminology.name_normalized(row) for row in first])
-        return build_index(vectors, "Flat"), np.linalg.norm(vectors, axis=1) > 0
+from ..types import Encoder, KnowledgeBase
+from .dense import NearestNames
+from .faiss_index import DenseIndex
 
 
 class EncodedCandidates(NearestNames):
@@ -82,11 +33,9 @@ class EncodedCandidates(NearestNames):
         self._pooling = pooling
 
     @cached_property
-    def _index(self) -> tuple[DenseIndex, np.ndarray]:
+    def _index(self) -> tuple[DenseIndex, Optional[np.ndarray]]:
         if self._encoder.fingerprint == self.kb.encoder.fingerprint:
-            return self.kb.index, np.ones(
-                len(self.kb.names), dtype=bool
-            )  # made by the same encoder
+            return self.kb.index, None  # made by the same encoder
         return self._build_index()
 
     def _encode(self, texts: Sequence[str]) -> np.ndarray:

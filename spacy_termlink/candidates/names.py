@@ -29,6 +29,11 @@ class UniqueNames:
         """Name rows that share the normal form of an index row."""
         return self.name_rows[self.offsets[index_row] : self.offsets[index_row + 1]]
 
+    def texts(self, terminology: Terminology) -> list[str]:
+        """Normal form of each index row."""
+        first = self.name_rows[self.offsets[:-1]].tolist()
+        return [terminology.name_normalized(row) for row in first]
+
     def row_of(self, terminology: Terminology, normalized: str) -> int:
         """Index row of a normal form, -1 if no name has it."""
         found = terminology.lookup(normalized, normalized=True)

@@ -11,7 +11,7 @@ from ..errors import MissingExtraError, TermlinkError
 from ..lexical.stopwords import content_words
 from ..terminology.store import Terminology
 from ..types import KnowledgeBase
-from .encoded import NearestNames
+from .dense import NearestNames
 
 #: Of the vectors that are trained where none are given: a terminology is a small corpus.
 WIDTH, WINDOW, EPOCHS, SEED = 100, 5, 5, 1

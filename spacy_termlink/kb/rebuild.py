@@ -41,8 +41,7 @@ def rebuild_kb(
                 link_or_copy(str(kb.path / name), str(folder / name))
         save_encoder(folder / "encoder")
         encoder = load_encoder(folder / "encoder")
-        first = names.name_rows[names.offsets[:-1]].tolist()
-        texts = [terminology.name_normalized(row) for row in first]
+        texts = names.texts(terminology)
         vectors = encoder.encode(texts)
         dense = build_index(vectors, spec)
         dense.save(folder / "index")
