@@ -31,7 +31,8 @@ from spacy_termlink.kb import TermKB, build_kb, open_kb
 SETS = ("hpo_gscplus", "hpo_case_reports", "hpo_id68")
 #: Modules with memories of words.
 OURS = {f"spacy_termlink.{name}" for name in (
-    "spelling", "lexical.stems", "lexical.words", "lexical.dictionary", "lexical.misspelling"
+    "spelling", "lexical.stems", "lexical.words", "lexical.dictionary", "lexical.misspelling",
+    "lexical.decisive",
 )}  # fmt: skip
 ASSETS = Path(__file__).parent.parent / "assets" / "notes"
 

@@ -187,10 +187,16 @@ def are_opposites(words: list[str], others: list[str]) -> bool:
 def _readings(words: list[str], i: int) -> Iterator[Decisive]:
     """As `DecisiveWords.read`, of a word whose opposite is at hand."""
     yield from _counted(words, i)
-    yield from _TABLED.get(words[i], ())
-    yield from _prefixed(words[i])
-    if stem(words[i]) in body_part_stems():
-        yield Decisive(BODY_PART, "<body part>", stem(words[i]))
+    yield from _of_word(words[i])
+
+
+# the words of names come again and again in the candidates of a batch
+@lru_cache(maxsize=16384)
+def _of_word(word: str) -> tuple[Decisive, ...]:
+    found = [*_TABLED.get(word, ()), *_prefixed(word)]
+    if stem(word) in body_part_stems():
+        found.append(Decisive(BODY_PART, "<body part>", stem(word)))
+    return tuple(found)
 
 
 def _is_part(pole: str, other: str) -> bool:
