@@ -13,6 +13,8 @@ from ..terminology.store import Terminology
 #: Roots whose concepts are what a note states. Where a terminology has one of them, the concepts
 #: outside it qualify findings (HPO: onset, severity, inheritance, frequency), in ordinary words.
 FINDING_ROOTS = ("HP:0000118",)
+#: Names read at a time when a dictionary is built.
+NAMES_AT_ONCE = 65_536
 
 _opened: dict[tuple[Path, int], "NamedConcepts"] = {}
 _lock = threading.Lock()
@@ -54,8 +56,11 @@ def open_dictionary(path: Path) -> NamedConcepts:
 
 
 def build_dictionary(terminology: Terminology) -> Dictionary:
-    """The dictionary of all names of a terminology."""
-    return Dictionary.build(terminology.names["text"].to_pylist(), terminology.name_text)
+    """The dictionary of all names of a terminology; a part of them is in memory at a time."""
+    texts = terminology.names["text"]
+    starts = range(0, len(texts), NAMES_AT_ONCE)
+    names = (name for i in starts for name in texts.slice(i, NAMES_AT_ONCE).to_pylist())
+    return Dictionary.build(names, terminology.name_text)
 
 
 def finding_mask(

@@ -6,6 +6,7 @@ neither order nor words as "of" count. The keys of all windows of a text come fr
 sum. What a key proposes is then compared word by word (`compare`).
 """
 
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -76,7 +77,7 @@ class Dictionary:
         names (Iterable[str]): The names in the order of their rows.
         text_of (Callable[[int], str]): The name of a row; asked for when a match is checked.
         """
-        keys, rows = [], []
+        keys, rows = array("Q"), array("i")  # millions of int objects would take ten times as much
         stems: set[int] = set()
         for row, name in enumerate(names):
             if not any(char.isalpha() for char in name):
@@ -86,11 +87,13 @@ class Dictionary:
                 keys.append(int(hashes.sum()))
                 rows.append(row)
                 stems.update(hashes.tolist())
-        key_array = np.array(keys, dtype=np.uint64)
+        key_array = np.frombuffer(keys, dtype=np.uint64)
         order = np.argsort(key_array, kind="stable")
         stems.discard(0)
-        vocabulary = np.array(sorted(stems), dtype=np.uint64)
-        return cls(key_array[order], np.array(rows, dtype=np.int32)[order], vocabulary, text_of)
+        vocabulary = np.fromiter(stems, dtype=np.uint64, count=len(stems))
+        vocabulary.sort()
+        row_array = np.frombuffer(rows, dtype=np.int32)
+        return cls(key_array[order], row_array[order], vocabulary, text_of)
 
     def save(self, folder: Path) -> None:
         """Write the dictionary's folder, atomically; the names themselves are not in it."""
