@@ -64,6 +64,11 @@ MESSAGES = {
     "TL610": "{path} is not a calibration of this release: {reason}. Run 'termlink calibrate' again.",
     "TL611": "{path}: the calibration was made for another {part} (fingerprint {found}, this KB has {expected}). Run 'termlink calibrate' again.",
     "TL612": "{n} mentions of {n_documents} documents with candidates, {n_right} of them right at the first place: too few to calibrate. At least {least} of {least_documents} documents are needed, {least_each} right and {least_each} wrong.",
+    # T5 reranker
+    "TL635": "The template '{template}' cannot be used: {reason}.",
+    "TL636": "The question of the template '{template}' takes {n} tokens, and max_length is {max_length}: no room is left for mention and name. Shorten it, or raise max_length.",
+    "TL637": "{path} cannot be loaded as a T5: {reason}.",
+    "TL638": "The answers '{yes}' and '{no}' cannot be scored: {reason}. Choose others.",
     # pipeline
     "TL701": "Component '{name}' has no KB. Name its folder: config 'kb', or 'kb' in [initialize.components.{name}].",
     "TL702": "The licence of KB '{kb}' ({licence}) forbids passing it on, so '{name}' does not copy it. Set save_kb = \"path\", or allow_restricted = true if the copy stays with those who may hold it.",
