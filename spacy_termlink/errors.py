@@ -69,6 +69,8 @@ MESSAGES = {
     "TL636": "The question of the template '{template}' takes {n} tokens, and max_length is {max_length}: no room is left for mention and name. Shorten it, or raise max_length.",
     "TL637": "{path} cannot be loaded as a T5: {reason}.",
     "TL638": "The answers '{yes}' and '{no}' cannot be scored: {reason}. Choose others.",
+    "TL639": "{path} does not say what to ask: {reason}. Train the reranker again, or name the language.",
+    "TL640": "{path} holds no record with a negative of task '{task}'. Name tasks made by LexicalNegatives, or by Supervised with 'nearest' and 'random'.",
     # pipeline
     "TL701": "Component '{name}' has no KB. Name its folder: config 'kb', or 'kb' in [initialize.components.{name}].",
     "TL702": "The licence of KB '{kb}' ({licence}) forbids passing it on, so '{name}' does not copy it. Set save_kb = \"path\", or allow_restricted = true if the copy stays with those who may hold it.",
@@ -82,6 +84,7 @@ MESSAGES = {
     "TL721": "'{name}': get_loss was given {found} embeddings for a batch of {expected} texts. Encode those of training_texts.",
     "TL722": '\'{name}\' learns, but save_kb = "path" would save the path of the KB that it started from. Set save_kb to "copy" or "hardlink", or name the component in frozen_components.',
     "TL723": "'{name}': no gold link to learn from ({nil} are NIL, {unknown} unknown to KB '{kb}', {barred} not allowed by label_types); its encoder will stay as it is. Put concept ids of the KB into kb_id of the gold spans.",
+    "TL730": "Pipeline {path}: its component '{name}' ({factory}) comes from the package {package}, which is not installed here. Install it.",
     # annotate
     "TL801": "{path} is no input of notes. Pass .jsonl, .csv, .parquet, a folder of .txt, or - for jsonl on stdin.",
     "TL802": "{path} has no field {wanted} (found: {found}). Name it with {option}.",
@@ -98,6 +101,9 @@ MESSAGES = {
     "TL813": "{path} is not a Parquet file with text: {reason}.",
     "TL814": "{path} is named twice among input, output and reject file: one would overwrite the other.",
     "TL815": "{path} has two fields '{field}'. Rename one of them, or name another with {option}.",
+    "TL860": "The notes have no column '{name}' (found: {found}). Name the column of the {what} with {what}=.",
+    "TL861": "Column '{field}' of the notes is there twice, or has the name of a column of the annotations. Rename it, or drop it.",
+    "TL862": "Column '{name}' of the notes is {found}, and the {what} must be {wanted}. Cast it.",
     # serve
     "TL850": "Cannot listen on {host}, port {port}: {reason}. Choose others with --host and --port.",
     "TL851": "The {what} is too long: at most {limit} {unit} are read.",
@@ -133,8 +139,12 @@ MESSAGES = {
     "TL418": "An unfinished run lies in {path}. Go on with --resume, or delete that folder to start anew.",
     "TL419": "The unfinished run in {path} was made with another {field}: {found!r}, now {value!r}. Resume with what it began with, or delete that folder.",
     "TL420": "TensorBoard is not installed. Install it with: pip install tensorboard; or set training.tensorboard to false.",
-    "TL421": "The loss is {value} at step {step}. Lower training.optimizer.learning_rate.",
+    "TL421": "The loss is {value} at step {step}. Lower {section}.optimizer.learning_rate.",
     "TL422": "{path}: no name for the task 'names' has another name of its concept.",
+    "TL430": "{path} is a static encoder, which has no token to pool as '{pooling}'. Use its mean, or the encoder it was made of.",
+    "TL431": "{paths}: no name is left to learn from. Check the terminologies and the names left out.",
+    "TL432": "{path}: {n_layers} layers cannot be kept; a BERT of more layers is expected (this one says {found}). Choose fewer, or --kind static.",
+    "TL433": "{path} is itself a static encoder; distil the transformer it was made of.",
     # evaluation and command line
     "TL901": "{path}, line {line}: {reason}.",
     "TL902": "{path} holds no mention with {field} '{value}'. Found there: {found}.",

@@ -119,16 +119,13 @@ class TaskSettings:
     normalize: bool = False
 
 
-@dataclass(frozen=True)
-class RunSettings:
-    """[training]: the run itself.
+@dataclass(frozen=True, kw_only=True)
+class LoopSettings:
+    """The run itself: what a section has whatever is trained.
 
-    records (str): Records file of `termlink mine`; the files beside it are read too.
     seed (int): Of every random choice.
     max_steps (int): Updates of the weights.
     accumulate (int): Batches whose gradients make one update.
-    chunk_tokens (int): A batch of more tokens is encoded in chunks with gradient caching, so that
-        memory does not limit it; 0 always encodes a batch at once.
     precision (str): "auto" is bfloat16 where the processor multiplies it, else float32.
     device (str): "auto" is a GPU where there is one.
     checkpoint_every (int): Steps between two checkpoints; 0 writes none.
@@ -136,16 +133,27 @@ class RunSettings:
     tensorboard (bool): Log for TensorBoard too, where it is installed.
     """
 
-    records: str = setting()
     seed: int = 0
     max_steps: int = setting(1000, AT_LEAST_1)
     accumulate: int = setting(1, AT_LEAST_1)
-    chunk_tokens: int = setting(0, AT_LEAST_0)
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     device: Literal["auto", "cpu", "cuda"] = "auto"
     checkpoint_every: int = setting(200, AT_LEAST_0)
     log_every: int = setting(20, AT_LEAST_1)
     tensorboard: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings(LoopSettings):
+    """[training]: the run itself, see LoopSettings, and what is trained on.
+
+    records (str): Records file of `termlink mine`; the files beside it are read too.
+    chunk_tokens (int): A batch of more tokens is encoded in chunks with gradient caching, so that
+        memory does not limit it; 0 always encodes a batch at once.
+    """
+
+    records: str = setting()
+    chunk_tokens: int = setting(0, AT_LEAST_0)
 
 
 @dataclass(frozen=True)

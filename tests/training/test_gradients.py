@@ -34,7 +34,7 @@ def gradients(trainer, *, chunk_tokens=0, normalize=False, scale=1.0):
 
 def ready(config):
     trainer = make_trainer(config)
-    trainer._refresh_if_due(None)
+    trainer._before_step(None)
     return trainer
 
 
@@ -90,7 +90,7 @@ from tests.training.conftest import make_trainer
 from tests.training.test_gradients import gradients
 from spacy_termlink.training.config import resolve_config
 trainer = make_trainer(resolve_config(json.load(open(sys.argv[1]))))
-trainer._refresh_if_due(None)
+trainer._before_step(None)
 losses, found = gradients(trainer)
 if trainer.world.is_first:
     torch.save({{"losses": losses, "grads": found}}, sys.argv[2])

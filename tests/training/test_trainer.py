@@ -16,9 +16,9 @@ from spacy_termlink.encoders import load_encoder
 from spacy_termlink.errors import TermlinkError
 from spacy_termlink.training.checkpoints import RunFolder
 from spacy_termlink.training.config import resolve_config
+from spacy_termlink.training.loop import learning_rate
 from spacy_termlink.training.runlog import read_log
 from spacy_termlink.training.settings import OptimizerSettings
-from spacy_termlink.training.trainer import learning_rate
 
 from .conftest import N_NAMES, NAMES, make_trainer
 
@@ -125,7 +125,7 @@ def test_resume_refuses_other_settings_and_other_records(section, tmp_path):
     ):
         make_trainer(resolve_config(other)).run(tmp_path / "out", resume=True)
     trainer = make_trainer(resolve_config(section))
-    trainer.data.sha256 = "other"
+    trainer._data_sha256 = "other"
     with pytest.raises(TermlinkError, match=r"TL419.*records"):
         trainer.run(tmp_path / "out", resume=True)
 
