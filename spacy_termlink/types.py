@@ -117,6 +117,14 @@ class KnowledgeBase(Protocol):
         """Words of the names, by misspelled forms of them."""
 
     @property
+    def mention_counts(self) -> Optional[np.ndarray]:
+        """How often each name was an annotated mention of its concept, (n_names,); None: unknown."""
+
+    @property
+    def reranker(self) -> "Optional[Reranker]":
+        """The reranker in its folder, loaded at first use; None where there is none."""
+
+    @property
     def meta(self) -> dict[str, Any]:
         """The KB's meta.json: weights of the hybrid and its threshold are read from it."""
 
@@ -134,4 +142,34 @@ class CandidateGenerator(Protocol):
         allowed (Optional[np.ndarray]): Boolean mask over concept rows, (n_concepts,); others are
             left out inside the search, so k allowed concepts still come back.
         RETURNS (list[list[Candidate]]): B lists; an empty one where nothing matches.
+        """
+
+
+class Reranker(Protocol):
+    """Reads a mention together with its candidates and orders them anew: the rerank stage."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for equal scores: weights, settings."""
+
+    @property
+    def reads_context(self) -> bool:
+        """Whether the mention's sentence plays a part."""
+
+    def in_doubt(self, candidates: Sequence[Candidate]) -> bool:
+        """Whether the first candidate is doubtful enough for the list to be reranked."""
+
+    def rerank(
+        self,
+        mentions: Sequence[str],
+        candidate_lists: Sequence[Sequence[Candidate]],
+        *,
+        contexts: Optional[Sequence[str]] = None,
+    ) -> list[list[Candidate]]:
+        """The same candidates of each mention, best first, with new scores. What is not in doubt may be
+        given, too.
+
+        mentions (Sequence[str]): As written, or the long form that the document gives, (B,).
+        candidate_lists (Sequence[Sequence[Candidate]]): From the recall stage, best first, (B,).
+        contexts (Optional[Sequence[str]]): The mentions' sentences, "" where there is none, (B,).
         """

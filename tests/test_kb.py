@@ -252,3 +252,28 @@ def test_lists_of_names_that_hold_no_text(tiny_terminology, encoder, tmp_path, l
     names = {option: tmp_path / "names.jsonl"}
     with pytest.raises(TermlinkError, match="TL507.*line 2"):
         build_kb(tiny_terminology, encoder, tmp_path / "kb", progress=False, **names)
+
+
+def test_the_concept_that_annotators_meant_comes_first(tiny_terminology, encoder, tmp_path):
+    """ "MI" is a name of two concepts; "brain storm" was meant as one of them twice, as another once."""
+    assert [c.concept_id for c in open_kb_order(tiny_terminology, encoder, tmp_path / "a", [])] == [
+        "T:0007", "T:0008",
+    ]  # fmt: skip
+    mentions = [("MI", "T:0008"), ("mi", "T:0008"), ("MI", "T:0007"), ("unheard of", "T:0007")]
+    found = open_kb_order(tiny_terminology, encoder, tmp_path / "b", mentions)
+    assert [c.concept_id for c in found] == ["T:0008", "T:0007"]
+    kb = TermKB.open(tmp_path / "b")
+    counted = {
+        (kb.terminology.names["concept_id"][row].as_py(), kb.terminology.name_text(row)): n
+        for row, n in enumerate(kb.mention_counts.tolist())
+        if n
+    }
+    assert counted == {("T:0008", "MI"): 2, ("T:0007", "MI"): 1, ("T:0007", "unheard of"): 1}
+
+
+def open_kb_order(terminology, encoder, out, mentions):
+    """Candidates of "MI" in a KB with these annotated mentions."""
+    lines = [{"text": text, "concepts": [concept]} for text, concept in mentions]
+    path = write_lines(out.parent / f"{out.name}.jsonl", *lines)
+    kb = build_kb(terminology, encoder, out, add_names=path if lines else None, progress=False)
+    return kb.generator("hybrid").generate(["MI"], k=2)[0]

@@ -5,9 +5,7 @@ from typing import Optional
 
 import numpy as np
 
-from ..types import NAME_KINDS, Candidate, CandidateGenerator
-
-_RANK = {kind: i for i, kind in enumerate(NAME_KINDS)}
+from ..types import Candidate, CandidateGenerator
 
 
 def generate_forms(
@@ -22,7 +20,7 @@ def generate_forms(
     Each distinct string of the batch is generated once. Of a mention's answers, every concept keeps
     its best score. What a document itself writes out says more than the letters, which name other
     things elsewhere: no answer to the abbreviation counts for more than the best one to its long
-    form, and among equal scores the long form's stands first.
+    form, and among equal scores the long form's stands first, then the order of the answer.
 
     forms (Sequence[Sequence[str]]): Mention -> its forms, as written first: [mention, long form...].
     RETURNS (list[list[Candidate]]): For each mention up to k candidates, best first.
@@ -35,13 +33,12 @@ def generate_forms(
 def _merge(answers: Sequence[list[Candidate]], k: int) -> list[Candidate]:
     if len(answers) == 1:
         return list(answers[0])
-    best: dict[str, tuple[float, int, int, str, Candidate]] = {}
+    best: dict[str, tuple[float, int, int, Candidate]] = {}
     most = max((c.score for candidates in answers[1:] for c in candidates), default=1.0)
     for place, candidates in enumerate(answers):
-        for found in candidates:
+        for rank, found in enumerate(candidates):
             candidate = found._replace(score=min(found.score, most))
-            cid = candidate.concept_id
-            order = (-candidate.score, -place, _RANK[candidate.kind], cid, candidate)
-            if cid not in best or order[:4] < best[cid][:4]:
-                best[cid] = order
-    return [order[4] for order in sorted(best.values(), key=lambda order: order[:4])][:k]
+            order = (-candidate.score, -place, rank, candidate)
+            if found.concept_id not in best or order[:3] < best[found.concept_id][:3]:
+                best[found.concept_id] = order
+    return [order[3] for order in sorted(best.values(), key=lambda order: order[:3])][:k]

@@ -47,7 +47,8 @@ class HybridCandidates:
         self, mentions: Sequence[str], *, k: int, allowed: Optional[np.ndarray] = None
     ) -> list[list[Candidate]]:
         """See `types.CandidateGenerator`. Only an exact hit has a score above MOST. A mention that
-        names several concepts: those of the best kind of name first, among them the one with the
+        names several concepts: first the one that annotators meant by it most often, where the KB
+        has annotated mentions, then those of the best kind of name, among them the one with the
         most names, which is the one that most is written about. Names
         found by correcting the spelling (tier "spelling") come first too, and nothing has a better
         score than they. Answers are kept (KEPT_ANSWERS): the same question costs nothing again."""
@@ -118,7 +119,13 @@ class HybridCandidates:
     ) -> list[list[Candidate]]:
         terminology = self.kb.terminology
         rows = terminology.name_rows
-        hits = [sorted(named, key=lambda r: (r[1], -len(rows(r[2])), r[2])) for named in hits]
+        meant = self.kb.mention_counts
+
+        def order(found: Ranked) -> tuple[int, int, int, int]:
+            _, kind, concept, name = found
+            return 0 if meant is None else -int(meant[name]), kind, -len(rows(concept)), concept
+
+        hits = [sorted(named, key=order) if len(named) > 1 else named for named in hits]
         corrected = [bool(named) and named[0][0] <= MOST for named in hits]
         exact = [[] if wrong else named[:k] for named, wrong in zip(hits, corrected, strict=True)]
         spelled = [named[:k] if wrong else [] for named, wrong in zip(hits, corrected, strict=True)]

@@ -16,7 +16,8 @@ from ..lexical.misspelling import SpellingIndex
 from ..lexical.ngram import NgramIndex
 from ..terminology.store import Terminology
 from ..types import Encoder
-from .names import copy_with_names
+from .mention_counts import count_mentions, save_mention_counts
+from .names import copy_with_names, read_annotated
 from .termkb import FORMAT_VERSION, TermKB
 
 
@@ -36,7 +37,8 @@ def build_kb(
     encoder (Encoder): With `.save(folder)`, as `encoders.load_encoder` gives it.
     out (str, Path): Folder to write; an old one is replaced at the end.
     index (str): auto, Flat, HNSW, IVF, SQ8, PQ or a Faiss factory string.
-    add_names (str, Path): Annotated mentions, added as names of their concepts.
+    add_names (str, Path): Annotated mentions, added as names of their concepts, and counted: of the
+        concepts of one name the one that most of its mentions mean comes first.
     without_names (str, Path): Names to leave out, as {"concept_id", "text"} lines.
     progress (bool): Show a progress bar where stderr is a terminal.
     RETURNS (TermKB): The KB, opened.
@@ -53,6 +55,9 @@ def build_kb(
             without=None if without_names is None else Path(without_names),
         )
         terminology = Terminology.open(folder / "terminology")
+        if add_names is not None:
+            mentions = read_annotated(Path(add_names), terminology)
+            save_mention_counts(folder, terminology, count_mentions(terminology, mentions))
         names, texts = unique_names(terminology)
         if not texts:
             raise TermlinkError("TL508", path=terminology_path)

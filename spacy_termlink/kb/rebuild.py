@@ -1,6 +1,6 @@
 """A KB with another encoder: the same terminology, its names encoded again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Optional
 
@@ -10,6 +10,8 @@ from ..encoders import load_encoder
 from ..files import atomic_folder, link_or_copy
 from ..rerank.calibration import FILE as CALIBRATION
 from .build import describe_encoder, describe_index, write_meta
+from .mention_counts import FILE as MENTION_COUNTS
+from .mention_counts import save_mention_counts
 from .termkb import TermKB
 
 
@@ -19,6 +21,7 @@ def rebuild_kb(
     out: Path,
     *,
     index: Optional[str] = None,
+    mentions: Optional[Mapping[tuple[str, str], int]] = None,
     absent_per_present: float = ABSENT_PER_PRESENT,
 ) -> TermKB:
     """Write a KB with new vectors, index, weight of the hybrid and threshold; the rest is linked. A
@@ -28,6 +31,8 @@ def rebuild_kb(
     save_encoder (Callable[[Path], object]): Writes the new encoder to the folder it is given.
     out (Path): Folder to write; an old one is replaced at the end.
     index (Optional[str]): Index spec, as `build_kb`; None for that of the KB.
+    mentions (Optional[Mapping[tuple[str, str], int]]): Annotated mentions, (concept id, normal form)
+        -> number, that take the place of those of the KB; None keeps these.
     absent_per_present (float): What the threshold is fitted for; see `fit_hybrid`.
     RETURNS (TermKB): The new KB, opened.
     RAISES (TermlinkError): TL502 for the index spec, TL006 if it cannot be written.
@@ -39,6 +44,9 @@ def rebuild_kb(
             if not name.startswith("encoder/") and name not in (f"index/{FILE}", CALIBRATION):
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 link_or_copy(str(kb.path / name), str(folder / name))
+        if mentions is not None:
+            (folder / MENTION_COUNTS).unlink(missing_ok=True)  # it may be a link to the KB's own
+            save_mention_counts(folder, terminology, mentions)
         save_encoder(folder / "encoder")
         encoder = load_encoder(folder / "encoder")
         texts = names.texts(terminology)

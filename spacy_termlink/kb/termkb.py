@@ -5,21 +5,27 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Optional, Union
 
+import numpy as np
+
 from ..candidates import make_generator
 from ..candidates.dictionary import open_dictionary
 from ..candidates.faiss_index import DenseIndex
 from ..candidates.names import UniqueNames
 from ..encoders import load_encoder
 from ..errors import TermlinkError
-from ..files import read_json, sha256_file
+from ..files import map_array, read_json, sha256_file
 from ..lexical.dictionary import Dictionary
 from ..lexical.misspelling import SpellingIndex
 from ..lexical.ngram import NgramIndex
 from ..rerank.calibration import FILE as CALIBRATION
 from ..rerank.calibration import Calibration, scoring_fingerprint
+from ..rerank.rerankers import FILE as RERANKER_FILE
+from ..rerank.rerankers import FOLDER as RERANKER
+from ..rerank.rerankers import open_reranker
 from ..terminology.store import Terminology
-from ..types import CandidateGenerator, Encoder
+from ..types import CandidateGenerator, Encoder, Reranker
 from .entities import Entities
+from .mention_counts import FILE as MENTION_COUNTS
 
 FORMAT_VERSION = 1
 
@@ -115,6 +121,15 @@ class TermKB:
         return self._load("calibration") if CALIBRATION in self.meta["files"] else None
 
     @property
+    def reranker(self) -> Optional[Reranker]:
+        """The reranker in the folder, loaded at first use; None where there is none.
+
+        RAISES (TermlinkError): TL621 if it cannot be read.
+        """
+        has_one = f"{RERANKER}/{RERANKER_FILE}" in self.meta["files"]
+        return self._load("reranker") if has_one else None
+
+    @property
     def fingerprint(self) -> str:
         """Fingerprint of the encoder."""
         return self.meta["encoder"]["fingerprint"]
@@ -151,6 +166,14 @@ class TermKB:
     def names(self) -> UniqueNames:
         """Names of different normal form: the rows of both indexes."""
         return UniqueNames.open(self.path / "index")
+
+    @cached_property
+    def mention_counts(self) -> Optional[np.ndarray]:
+        """How often each name was an annotated mention of its concept, (n_names,) int32, mapped; None
+        for a KB without annotated mentions."""
+        return (
+            map_array(self.path / MENTION_COUNTS) if MENTION_COUNTS in self.meta["files"] else None
+        )
 
     @cached_property
     def cui_to_entity(self) -> Entities:
@@ -220,6 +243,9 @@ class TermKB:
             if found != expected:
                 raise TermlinkError("TL611", path=path, part=part, found=found, expected=expected)
         return calibration
+
+    def _load_reranker(self) -> Reranker:
+        return open_reranker(self.path / RERANKER, self)
 
     def _load_dictionary(self) -> Dictionary:
         return open_dictionary(self.path).dictionary

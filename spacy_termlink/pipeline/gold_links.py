@@ -9,6 +9,7 @@ from spacy.training import Example
 
 from ..candidates.fit import ABSENT_PER_PRESENT
 from ..terminology.store import Terminology
+from ..text import normalize
 from ..types import NIL
 from .gold import span_in
 from .mentions import Forms, get_forms
@@ -34,10 +35,12 @@ class GoldCounts:
     used, nil, unknown, barred (int): Learned from; "NIL"; of an id the KB lacks, or of several; of a
         concept that `label_types` does not allow for the label.
     examples_of_unknown (List[str]): The first such ids.
+    mentions (Counter): (concept id, normal form that links) -> gold spans learned from.
     """
 
     def __init__(self) -> None:
         self.used = self.nil = self.unknown = self.barred = 0
+        self.mentions: Counter = Counter()
         self._unknown: Counter = Counter()
 
     @property
@@ -85,6 +88,9 @@ def read_gold_links(
                 ids.append(living)
         forms = _forms(eg, spans, resolve_abbreviations)
         links += map(GoldLink, (span.label_ for span in spans), forms, ids)
+        counts.mentions.update(
+            (living, normalize(form[-1])) for form, living in zip(forms, ids, strict=True)
+        )
     return links
 
 

@@ -209,7 +209,7 @@ class LearnsLinks:
         assert learner is not None
         digest = shim.digest()
         if digest != learner.digest:
-            self._bind(_rebuild(kb, shim, self._learning.index, learner.counts.absent_per_present))
+            self._bind(_rebuild(kb, shim, self._learning.index, learner.counts))
             learner.rebuilt(digest)
         shim.changed = False
 
@@ -275,15 +275,14 @@ class Learner:
         return loss, cast(Floats2d, torch2xp(gradient))
 
 
-def _rebuild(
-    kb: TermKB, shim: EncoderShim, index: Optional[str], absent_per_present: float
-) -> TermKB:
+def _rebuild(kb: TermKB, shim: EncoderShim, index: Optional[str], counts: GoldCounts) -> TermKB:
     """A KB of these weights in a temporary folder, which goes when the KB does."""
     folder = Path(tempfile.mkdtemp(prefix="termlink-kb-"))
     try:
         rebuilt = rebuild_kb(
-            kb, shim.save, folder / "kb", index=index, absent_per_present=absent_per_present
-        )
+            kb, shim.save, folder / "kb", index=index, mentions=counts.mentions or None,
+            absent_per_present=counts.absent_per_present,
+        )  # fmt: skip
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

@@ -30,7 +30,9 @@ THRESHOLD = 0.5
 #: No probability is surer than this: the mentions that one is fitted on are never so many.
 LEAST = 0.001
 #: Parts of a KB's folder that its scores come from.
-_SCORING = ("terminology/", "index/", "ngram/", "dictionary/", "spelling/")
+_SCORING = (
+    "terminology/", "index/", "ngram/", "dictionary/", "spelling/", "mention_counts.npy",
+)  # fmt: skip
 _DIGITS = 6
 
 

@@ -198,3 +198,29 @@ def test_a_long_form_without_answer_leaves_the_short_form():
     generator = Fixed({"MI": [("X", 1.0)], "no such thing": []})
     assert ids(generate_forms(generator, [["MI", "no such thing"]], k=2)[0]) == ["X"]
     assert generate_forms(generator, [], k=2) == []
+
+
+class Listed:
+    """A generator of given answers."""
+
+    def __init__(self, **answers):
+        self.answers = answers
+
+    def generate(self, mentions, *, k, allowed=None):
+        return [self.answers[mention][:k] for mention in mentions]
+
+
+def candidate(concept_id, score, kind="exact"):
+    return Candidate(concept_id, concept_id, concept_id, kind, score, "exact")
+
+
+def test_forms_keep_the_order_of_an_answer_and_its_long_form_first():
+    """By hand: no answer to the letters is above .9; of equal scores the long form's are first, in
+    the generator's order, whatever their kind and id."""
+    letters = [candidate("D", 1.0, "preferred"), candidate("A", 0.5)]
+    long_form = [candidate("C", 0.9), candidate("B", 0.9, "preferred")]
+    generator = Listed(PMD=letters, written=long_form)
+    (found,) = generate_forms(generator, [["PMD", "written"]], k=4)
+    assert [(c.concept_id, c.score) for c in found] == [
+        ("C", 0.9), ("B", 0.9), ("D", 0.9), ("A", 0.5),
+    ]  # fmt: skip

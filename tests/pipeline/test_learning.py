@@ -331,3 +331,16 @@ def test_a_new_kb_ends_what_was_learned(make_learner, other_kb_path, kb_path):
 def test_settings_are_checked(make_learner, setting, value):
     with pytest.raises(TermlinkError, match=f"TL704.*learning.{setting}"):
         make_learner(learning={setting: value})
+
+
+@pytest.mark.parametrize("concept_id, counted", [("X:7", {"fever": 3}), ("X:4", {})])
+def test_gold_mentions_of_a_name_are_counted(make_learner, concept_id, counted):
+    """ "fever" is a name of X:7; meant as X:4 it is no name, and nothing counts."""
+    nlp, examples, linker = make_learner(gold=[("A fever.", [(2, 7, "FINDING", concept_id)])])
+    nlp.initialize(lambda: examples)
+    assert linker.kb.mention_counts is None
+    teach(nlp, examples, 3)
+    kb = linker.open_kb()
+    assert linker.gold_counts.mentions == {(concept_id, "fever"): 3}
+    found = {kb.terminology.name_text(i): n for i, n in enumerate(kb.mention_counts) if n}
+    assert found == counted

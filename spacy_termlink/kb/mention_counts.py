@@ -1,0 +1,45 @@
+"""How often annotators meant a concept by one of its names: decides between concepts of one name."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from ..terminology.store import Terminology
+from ..text import normalize
+
+#: In a KB's folder, where there are annotated mentions.
+FILE = "mention_counts.npy"
+
+
+def count_mentions(
+    terminology: Terminology, mentions: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], int]:
+    """(concept id, normal form) -> mentions.
+
+    mentions (Iterable[tuple[str, str]]): (concept id, text); an id that the terminology lacks is
+        passed over.
+    """
+    counts: dict[tuple[str, str], int] = {}
+    for concept_id, text in mentions:
+        if (living := terminology.resolve(concept_id)) is not None:
+            pair = living, normalize(text)
+            counts[pair] = counts.get(pair, 0) + 1
+    return counts
+
+
+def save_mention_counts(
+    folder: Path, terminology: Terminology, counts: Mapping[tuple[str, str], int]
+) -> None:
+    """Write how often each name was the text of an annotated mention, (n_names,) int32; what is no
+    name of the terminology is not kept.
+
+    counts (Mapping[tuple[str, str], int]): (concept id, normal form) -> mentions.
+    """
+    array = np.zeros(terminology.n_names, dtype=np.int32)
+    for (concept_id, text), n in counts.items():
+        concept = terminology.row(concept_id)
+        for row in terminology.lookup(text, normalized=True):
+            if terminology.concept_rows[row] == concept:
+                array[row] += n
+    np.save(folder / FILE, array, allow_pickle=False)
