@@ -188,6 +188,7 @@ MESSAGES = {
     "TL506": "{path}: the encoder's fingerprint is {found}, the vectors were made with {expected}. Run 'termlink index' again.",
     "TL507": "{path}, line {line}: {reason}.",
     "TL508": "{path} has no name to look for: all its concepts are retired, or its names were left out.",
+    "TL546": "--memory is {value}, expected a number of gigabytes above 0.",
     "TL530": "'{name}' is neither a folder, a file nor an installed spaCy pipeline with word vectors.",
     "TL531": "{path} cannot be read as word vectors: {reason}.",
     "TL532": "{path} holds no word vectors. Pipelines with vectors end in _md or _lg.",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Optional
 
-from ..candidates.faiss_index import FILE, build_index
+from ..candidates.faiss_index import FILES, build_index
 from ..candidates.fit import ABSENT_PER_PRESENT, fit_hybrid
 from ..encoders import load_encoder
 from ..files import atomic_folder, link_or_copy
@@ -40,8 +40,9 @@ def rebuild_kb(
     spec = kb.meta["index"]["spec"] if index is None else index
     terminology, names = kb.terminology, kb.names
     with atomic_folder(out) as folder:
+        replaced = {CALIBRATION, *(f"index/{file}" for file in FILES)}
         for name in kb.meta["files"]:
-            if not name.startswith("encoder/") and name not in (f"index/{FILE}", CALIBRATION):
+            if not name.startswith("encoder/") and name not in replaced:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 link_or_copy(str(kb.path / name), str(folder / name))
         if mentions is not None:

@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from spacy_termlink.candidates.faiss_index import FILE, DenseIndex, build_index, factory_string
+from spacy_termlink.candidates.faiss_index import (
+    FILE,
+    FILES,
+    DenseIndex,
+    build_index,
+    factory_string,
+)
 from spacy_termlink.errors import TermlinkError
 
 N, WIDTH = 2000, 32
@@ -16,6 +22,8 @@ SPECS = {
     "SQ8": (0.99, 0.02),
     "PQ": (0.15, 0.6),
     "IVF16,SQ8": (0.99, 0.02),
+    "IVF_SQ8": (0.99, 0.02),
+    "IVF_PQ": (0.97, 0.02),
     "OPQ8,PQ8x4": (0.1, 0.7),
 }
 
@@ -67,7 +75,7 @@ def test_scores_of_given_rows(built, vectors):
 def test_only_allowed_rows_and_as_many_as_asked(built, vectors, share, monkeypatch):
     """A narrow mask is compared row by row, a wide one is a selector inside the search."""
     spec, index = built
-    monkeypatch.setattr("spacy_termlink.candidates.faiss_index.BRUTE_FORCE_ROWS", 100)
+    monkeypatch.setattr("spacy_termlink.candidates.dense_index.BRUTE_FORCE_ROWS", 100)
     allowed = np.random.default_rng(1).random(N) < share
     rows, scores = index.search(vectors[:50], n=10, allowed_rows=allowed)
     assert rows.shape == (50, 10)
@@ -89,14 +97,16 @@ def test_written_and_opened_it_answers_the_same(built, vectors, tmp_path):
         assert np.array_equal(a, b)
 
 
-@pytest.mark.parametrize("spec", ["Flat", "HNSW", "IVF", "SQ8", "PQ"])
+@pytest.mark.parametrize("spec", ["Flat", "HNSW", "IVF", "SQ8", "PQ", "IVF_SQ8", "IVF_PQ"])
 def test_same_vectors_same_bytes(vectors, spec, tmp_path):
     written = []
     for name in "ab":
         (tmp_path / name).mkdir()
         build_index(vectors, spec).save(tmp_path / name)
-        written.append((tmp_path / name / FILE).read_bytes())
+        paths = [tmp_path / name / file for file in FILES]
+        written.append([path.read_bytes() for path in paths if path.exists()])
     assert written[0] == written[1]
+    assert len(written[0]) == {"IVF": 2, "IVF_SQ8": 2, "IVF_PQ": 3}.get(spec, 1)
 
 
 def test_auto_goes_by_size():

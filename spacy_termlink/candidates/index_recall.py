@@ -1,0 +1,103 @@
+"""How much of exact search an index finds, on a sample of its own rows; and how hard it must search."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Optional
+
+import numpy as np
+
+from .dense_index import EF_SEARCH, DenseIndex
+
+#: Rows of a block that is compared with all queries at once.
+BLOCK_ROWS = 32_768
+#: Recall of the nearest names that an index should reach on the sample, and of how many of them.
+WANTED, K = 0.97, 10
+#: Names searched for with their own row left out.
+N_QUERIES = 256
+#: Steps of effort that are tried: nodes that a graph search keeps, lists that are gone through.
+EFFORTS_HNSW = (EF_SEARCH, 2 * EF_SEARCH, 4 * EF_SEARCH)
+EFFORTS_IVF = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+
+
+class Sample(NamedTuple):
+    """Queries of which the exact answer is known.
+
+    vectors (np.ndarray): (Q, D) float32.
+    own (np.ndarray): Row that each query is, -1 for none: it is no answer. (Q,)
+    nearest (np.ndarray): Rows of the K nearest others, (Q, K) int64.
+    """
+
+    vectors: np.ndarray
+    own: np.ndarray
+    nearest: np.ndarray
+
+
+def exact_neighbours(vectors: Any, queries: np.ndarray, n: int) -> np.ndarray:
+    """Rows of the n largest inner products, best first, ties by row, (Q, n) int64.
+
+    vectors (np.ndarray, VectorShards): (N, D) float32, read a block at a time.
+    queries (np.ndarray): (Q, D) float32.
+    """
+    n = min(n, len(vectors))
+    scores: Any = np.empty((len(queries), 0), dtype=np.float32)
+    rows: Any = np.empty((len(queries), 0), dtype=np.int64)
+    for first in range(0, len(vectors), BLOCK_ROWS):
+        block = queries @ vectors[first : first + BLOCK_ROWS].T
+        some = min(n, block.shape[1])
+        best = np.argpartition(-block, some - 1, axis=1)[:, :some]
+        scores = np.concatenate([scores, np.take_along_axis(block, best, axis=1)], axis=1)
+        rows = np.concatenate([rows, best + first], axis=1)
+        order = np.lexsort((rows, -scores), axis=1)[:, :n]
+        scores, rows = (np.take_along_axis(array, order, axis=1) for array in (scores, rows))
+    return rows
+
+
+def take_sample(vectors: Any, *, n_queries: int = N_QUERIES, k: int = K) -> Sample:
+    """Rows evenly spread over an index, with their nearest others by exact search."""
+    own = np.unique(np.linspace(0, len(vectors) - 1, n_queries).astype(np.int64))
+    queries = np.ascontiguousarray(vectors[own])
+    nearest = exact_neighbours(vectors, queries, k + 1)
+    return Sample(queries, own, _others(nearest, own, k))
+
+
+def recall(index: DenseIndex, sample: Sample) -> float:
+    """Share of the nearest others of the sample's rows that the index finds."""
+    k = sample.nearest.shape[1]
+    found = _others(index.search(sample.vectors, n=k + 1)[0], sample.own, k)
+    hits = sum(
+        len(set(a) & set(b)) for a, b in zip(found.tolist(), sample.nearest.tolist(), strict=True)
+    )
+    return hits / max(1, sample.nearest.size)
+
+
+def tune(index: DenseIndex, vectors: Any, *, sample: Optional[Sample] = None) -> float:
+    """Set the least effort at which the index reaches WANTED, else the most.
+
+    index (DenseIndex): A graph or inverted lists; another is measured only.
+    vectors (np.ndarray, VectorShards): What it was built of.
+    RETURNS (float): The recall reached.
+    """
+    sample = take_sample(vectors) if sample is None else sample
+    reached = 0.0
+    for effort in _efforts(index):
+        if effort is not None:
+            index.effort = effort
+        reached = recall(index, sample)
+        if reached >= WANTED:
+            break
+    return reached
+
+
+def _efforts(index: DenseIndex) -> Sequence[Optional[int]]:
+    if index.effort is None:
+        return (None,)
+    if not index.n_lists:
+        return EFFORTS_HNSW
+    return [*(effort for effort in EFFORTS_IVF if effort < index.n_lists), index.n_lists][
+        : len(EFFORTS_IVF)
+    ]
+
+
+def _others(rows: np.ndarray, own: np.ndarray, k: int) -> np.ndarray:
+    """The first k rows of each list without the query's own, which sorts to the end."""
+    order = np.argsort(rows == own[:, None], axis=1, kind="stable")
+    return np.take_along_axis(rows, order, axis=1)[:, :k]

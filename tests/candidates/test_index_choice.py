@@ -1,0 +1,191 @@
+"""What `auto` takes, how it measures, and that the parts of large indexes do not depend on blocks."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spacy_termlink.candidates import coarse, faiss_index, index_recall, index_specs
+from spacy_termlink.candidates.dense_index import FILE, FILES, REFINE_FILE, DenseIndex
+from spacy_termlink.candidates.faiss_index import build_index
+from spacy_termlink.candidates.index_recall import WANTED, exact_neighbours, recall, take_sample
+from spacy_termlink.candidates.index_specs import choose_specs, index_bytes
+from spacy_termlink.errors import TermlinkError
+
+N, WIDTH = 3000, 32
+
+
+@pytest.fixture(scope="module")
+def vectors():
+    random = np.random.default_rng(0)
+    centres = random.normal(size=(60, WIDTH))
+    vectors = centres[random.integers(0, 60, N)] + 0.6 * random.normal(size=(N, WIDTH))
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    "n, memory, specs",
+    [
+        (19_999, 8, ["Flat"]),
+        (20_000, 8, ["HNSW", "IVF_SQ8"]),
+        (999_999, 8, ["HNSW", "IVF_SQ8"]),
+        (999_999, 1, ["IVF_SQ8"]),
+        (1_000_000, 8, ["IVF_SQ8"]),
+        (10_000_000, 8, ["IVF_SQ8"]),
+        (10_000_000, 3, ["IVF_PQ"]),
+        (10_000_000, None, ["IVF_SQ8"]),
+    ],
+)
+def test_auto_goes_by_names_and_memory(n, memory, specs):
+    choice = choose_specs(n, 384, memory)
+    assert choice.specs == specs
+    assert f"{n:,} names" in choice.why
+    if memory == 3:
+        assert "IVF_SQ8 takes 4.1 GB of the 3 GB given" in choice.why
+
+
+@pytest.mark.parametrize("memory", [0, -1, float("nan")])
+def test_no_memory_is_refused(vectors, memory):
+    with pytest.raises(TermlinkError, match="TL546"):
+        build_index(vectors, "auto", memory=memory)
+
+
+@pytest.mark.parametrize("spec", ["Flat", "HNSW", "IVF_SQ8", "IVF_PQ"])
+def test_what_an_index_is_said_to_take_is_about_what_its_files_take(spec, tmp_path, vectors):
+    """Vectors that refine apart; codes, graph and places are in the estimate."""
+    build_index(vectors, spec).save(tmp_path)
+    written = sum(
+        (tmp_path / f).stat().st_size for f in FILES if f != REFINE_FILE and (tmp_path / f).exists()
+    )
+    if spec == "IVF_PQ":
+        written -= (
+            4 * WIDTH * WIDTH + 4 * WIDTH * 64
+        )  # rotation and codebooks: much of so few names
+    assert written == pytest.approx(index_bytes(spec, N, WIDTH), rel=0.15)
+
+
+@pytest.fixture
+def small_limits(monkeypatch):
+    monkeypatch.setattr(index_specs, "HNSW_FROM", 1000)
+    monkeypatch.setattr(index_specs, "IVF_FROM", 2000)
+
+
+def test_auto_says_what_it_took_and_what_it_measured(vectors, small_limits):
+    index = build_index(vectors, "auto", memory=1)
+    facts = index.facts
+    assert facts["kind"] == "IVF_SQ8" and index.factory == "IVF16,SQ8"
+    assert facts["recall@10"] >= WANTED and facts["recall_queries"] == 256
+    assert (facts["lists"], facts["lists_searched"]) == (16, index.effort)
+    assert f"finds {facts['recall@10']:.3f} of the 10 nearest" in facts["why"]
+    graph = build_index(vectors[:1500], "auto")
+    assert graph.facts["kind"] == "HNSW" and graph.facts["ef_search"] == graph.effort
+    assert build_index(vectors[:900], "auto").facts["kind"] == "Flat"
+    few = build_index(vectors, "auto", memory=1e-4)
+    assert few.facts["kind"] == "IVF_PQ" and few.facts["recall@10"] > 0.9
+
+
+def test_auto_goes_on_where_the_graph_finds_too_little(vectors, monkeypatch, small_limits):
+    monkeypatch.setattr(index_recall, "EFFORTS_HNSW", (1,))
+    monkeypatch.setattr("spacy_termlink.candidates.dense_index.EF_SEARCH", 1)
+    monkeypatch.setattr(faiss_index, "EF_CONSTRUCTION", 1)
+    monkeypatch.setattr(index_specs, "HNSW_LINKS", 2)
+    index = build_index(vectors[:1900], "auto")
+    assert index.facts["kind"] == "IVF_SQ8"
+    assert "HNSW finds 0." in index.facts["why"] and "IVF_SQ8 finds" in index.facts["why"]
+
+
+def test_a_recall_that_is_too_low_is_said(vectors, monkeypatch, small_limits):
+    monkeypatch.setattr(index_recall, "EFFORTS_IVF", (1,))
+    index = build_index(vectors, "auto")
+    assert index.effort == 1
+    assert index.facts["why"].endswith(f"below the {WANTED} wanted")
+
+
+@pytest.mark.parametrize("k", [5, 10_000])
+def test_exact_neighbours_against_sorting(vectors, monkeypatch, k):
+    monkeypatch.setattr(index_recall, "BLOCK_ROWS", 700)
+    vectors = np.concatenate([vectors, vectors[:50]])  # ties
+    queries = vectors[::300]
+    expected = np.argsort(-(queries @ vectors.T), axis=1, kind="stable")[:, :k]
+    assert np.array_equal(exact_neighbours(vectors, queries, k), expected)
+
+
+def test_recall_of_exact_search_is_one_and_the_own_row_does_not_count(vectors):
+    sample = take_sample(vectors, n_queries=50, k=7)
+    assert sample.nearest.shape == (50, 7)
+    assert not (sample.nearest == sample.own[:, None]).any()
+    assert recall(build_index(vectors, "Flat"), sample) == 1.0
+    lists = build_index(vectors, "IVF_SQ8")
+    lists.effort = 1
+    found = recall(lists, sample)
+    by_hand = [
+        len((set(rows) - {own}) & set(nearest)) / 7
+        for rows, own, nearest in zip(
+            lists.search(sample.vectors, n=8)[0].tolist(),
+            sample.own,
+            sample.nearest.tolist(),
+            strict=True,
+        )
+    ]
+    assert found == pytest.approx(np.mean(by_hand), abs=0.03) and found < 0.9
+
+
+@pytest.mark.parametrize("spec", ["IVF_SQ8", "IVF_PQ", "SQ8"])
+def test_blocks_do_not_change_the_index(vectors, spec, tmp_path, monkeypatch):
+    build_index(vectors, spec).save(tmp_path)
+    whole = [(tmp_path / f).read_bytes() for f in FILES if (tmp_path / f).exists()]
+    for module in (coarse, faiss_index, index_recall):
+        monkeypatch.setattr(module, "BLOCK_ROWS", 512)
+    build_index(vectors, spec).save(tmp_path)
+    assert whole == [(tmp_path / f).read_bytes() for f in FILES if (tmp_path / f).exists()]
+
+
+@pytest.mark.parametrize("two_levels_from", [1, 1000])
+def test_centroids(vectors, monkeypatch, two_levels_from):
+    """As many as asked, of norm 1; on two levels they lie as near to the rows, or almost."""
+    monkeypatch.setattr(coarse, "TWO_LEVELS_FROM", two_levels_from)
+    centroids = coarse.train_centroids(vectors, 60)
+    assert centroids.shape == (60, WIDTH)
+    assert np.allclose(np.linalg.norm(centroids, axis=1), 1, atol=1e-5)
+    assert (vectors @ centroids.T).max(axis=1).mean() > 0.8
+
+
+def test_shares_are_in_proportion_and_sum_up():
+    assert coarse._shares(np.array([50, 30, 20, 0]), 7).tolist() == [4, 2, 1, 0]
+    assert coarse._shares(np.array([1, 1, 1]), 3).tolist() == [1, 1, 1]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("spec", ["Flat", "IVF_SQ8", "IVF_PQ"])
+def test_an_opened_index_lies_in_its_file(vectors, spec, tmp_path):
+    """Mapped, so that processes share its pages; the answers are those before it was written."""
+    index = build_index(vectors, spec)
+    index.save(tmp_path)
+    opened = DenseIndex.open(tmp_path, index.factory)
+    maps = Path("/proc/self/maps").read_text()
+    for file in FILES:
+        if (tmp_path / file).exists() and file.endswith(".faiss"):
+            assert str(tmp_path / file) in maps
+    assert opened.effort == index.effort
+    rows = np.array([5, 0, 2999])
+    assert np.array_equal(opened.vectors(rows), index.vectors(rows))
+    assert np.abs(opened.vectors(rows) - vectors[rows]).max() < 0.01
+
+
+def test_places_that_are_missing_are_made(vectors, tmp_path):
+    """A KB of an earlier release has no such file."""
+    index = build_index(vectors, "IVF_SQ8")
+    index.save(tmp_path)
+    (tmp_path / "places.npy").unlink()
+    opened = DenseIndex.open(tmp_path, index.factory)
+    assert np.array_equal(opened.vectors(np.arange(20)), index.vectors(np.arange(20)))
+
+
+def test_torn_refinement_is_named(vectors, tmp_path):
+    build_index(vectors, "IVF_PQ").save(tmp_path)
+    whole = (tmp_path / REFINE_FILE).read_bytes()
+    (tmp_path / REFINE_FILE).write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(TermlinkError, match=f"TL505.*{REFINE_FILE}"):
+        DenseIndex.open(tmp_path, "")
+    assert (tmp_path / FILE).exists()
