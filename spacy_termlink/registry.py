@@ -11,3 +11,6 @@ tasks = catalogue.create("spacy_termlink", "tasks", entry_points=True)
 losses = catalogue.create("spacy_termlink", "losses", entry_points=True)
 #: spaCy's `@misc`: candidate generators and rerankers of a component's config.
 misc = Registry(("spacy", "misc"), entry_points=True)
+#: Kinds of rerankers that are trained, `kind` of a section [reranker]: function of a
+#: rerank.config.RerankConfig, rerank.lists.ListData, world and report -> training.loop.Loop.
+rerankers = catalogue.create("spacy_termlink", "rerankers", entry_points=True)

@@ -13,6 +13,7 @@ from .cluster import cluster_command
 from .contrast import contrast_command
 from .convert import convert_command
 from .convert_corpus import convert_corpus_command
+from .distill import distill_command
 from .evaluate import evaluate_command
 from .evaluate_docs import evaluate_docs_command
 from .fetch import fetch_command
@@ -24,6 +25,7 @@ from .report import report_command
 from .search import search_command
 from .serve import serve_command
 from .train import train_command
+from .train_reranker import train_reranker_command
 
 HELP = "Link the mentions of clinical texts to the concepts of terminologies."
 
@@ -38,7 +40,7 @@ app = typer.Typer(
 )
 
 _FUNCTIONS: tuple[Callable[..., None], ...] = (
-    fetch_command, convert_command, info_command, mine_command, train_command, index_command, calibrate_command, search_command,
+    fetch_command, convert_command, info_command, mine_command, train_command, distill_command, index_command, train_reranker_command, calibrate_command, search_command,
     evaluate_command, evaluate_docs_command, convert_corpus_command, cluster_command, contrast_command, match_command, report_command, annotate_command, serve_command,
 )  # fmt: skip
 #: Names of the commands, in the order of their work; "_" is typed as "-".
@@ -70,7 +72,7 @@ def _root(
 
 #: These take every value of their config as an option.
 _ANY_OPTION = {"allow_extra_args": True, "ignore_unknown_options": True}
-_CONTEXTS = {"train": _ANY_OPTION, "report": _ANY_OPTION}
+_CONTEXTS = {"train": _ANY_OPTION, "train_reranker": _ANY_OPTION, "report": _ANY_OPTION}
 
 for _name, _function in zip(COMMANDS, _FUNCTIONS, strict=True):
     _context = _CONTEXTS.get(_name)

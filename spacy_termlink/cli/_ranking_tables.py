@@ -31,6 +31,8 @@ def print_reports(reports: dict[str, dict[str, Any]], differences: dict[str, Any
     rows.append(["spearman", *(_figure(row["rho"], row["ci"]) for row in rho)])
     speeds = [r["mentions_per_second"] for r in reports.values()]
     rows.append(["mentions/s", *(f"{speed:,.0f}" if speed else "-" for speed in speeds)])
+    if any(r["n_reranked"] is not None for r in reports.values()):
+        rows.append(["reranked", *(_reranked(r) for r in reports.values())])
     print_table(["", *reports], rows)
     for field, (title, metric) in GROUPS.items():
         _print_groups(reports, field, title, metric)
@@ -100,6 +102,11 @@ def _print_notes(reports: dict[str, dict[str, Any]]) -> None:
             f"the threshold {nil['threshold']:.4f} ({name}; as NIL: precision "
             f"{nil['precision']:.4f}, recall {nil['recall']:.4f}, F1 {nil['f1']:.4f})."
         )
+
+
+def _reranked(report: dict[str, Any]) -> str:
+    n, searched = report["n_reranked"], report["n"] + report["nil"]["n"]
+    return "-" if n is None else f"{n:,} ({n / max(1, searched):.1%})"
 
 
 def _figure(value: Optional[float], interval: Optional[list[float]]) -> str:

@@ -11,6 +11,8 @@ from ._ranking_tables import print_reports
 
 if TYPE_CHECKING:
     from ..evaluation.system import SystemResult
+    from ..kb import TermKB
+    from ..types import Reranker
 
 
 def evaluate_command(
@@ -35,6 +37,16 @@ def evaluate_command(
             "name. Give it several times to compare: the first with each of the others."
         ),
     ] = None,
+    reranker: Annotated[
+        Optional[list[str]],
+        typer.Option(
+            help="Reranker of the candidates: kb (the KB's own; the default of hybrid where there is "
+            "one), none, a folder, or a registered name. Give it several times to compare."
+        ),
+    ] = None,
+    context: Annotated[
+        bool, typer.Option("--context", help="Give the reranker the mentions' sentences.")
+    ] = False,
     noid: Annotated[
         bool, typer.Option("--noid", help="Keep mentions marked noid, as NIL mentions.")
     ] = False,
@@ -58,7 +70,6 @@ def evaluate_command(
     from ..kb import open_kb
 
     keep_inputs((mentions, docs), (details, json))
-    names = list(dict.fromkeys(candidates or ["hybrid"]))
     rows = read_mentions(mentions, split=split, label=label, cardinality=cardinality, noid=noid)
     documents = read_docs(docs) if docs else None
     opened = open_kb(kb)
@@ -71,21 +82,40 @@ def evaluate_command(
         "kb": opened.name,
         "release": opened.release,
         "k": K,
+        "context": context,
     }
+    systems = _systems(opened, candidates or ["hybrid"], reranker or [])
     mention_set = prepare_mentions(opened.terminology, rows, docs=documents)
     results, described, reports = {}, {}, {}
-    for name in names:
+    for name, (generator, order) in systems.items():
         note(f"Searching {len(rows)} mentions with {name} ...")
-        results[name] = evaluate_system(opened, mention_set, name)
+        results[name] = evaluate_system(
+            opened, mention_set, generator, name=name, reranker=order, context=context
+        )
         described[name] = describe_mentions(results[name])
         figures = summarize(results[name], rows=described[name])
         reports[name] = {**figures, **about, "candidates": name}
     if details:
         _save_details(details, described)
-    data = _with_differences(results, reports) if len(names) > 1 else reports[names[0]]
+    data = _with_differences(results, reports) if len(reports) > 1 else next(iter(reports.values()))
     if json is None or str(json) != "-":
         print_reports(reports, data.get("differences", {}))
     save_json(json, data)
+
+
+def _systems(
+    kb: "TermKB", candidates: list[str], rerankers: list[str]
+) -> "dict[str, tuple[str, Optional[Reranker]]]":
+    """Name of each system -> its generator and its reranker."""
+    from ..rerank.rerankers import NONE, OWN, make_reranker
+
+    systems = {}
+    for generator in dict.fromkeys(candidates):
+        own = [OWN] if generator == "hybrid" and kb.reranker is not None else [NONE]
+        for name in dict.fromkeys(rerankers or own):
+            full = generator if name == NONE else f"{generator}+{Path(name).name}"
+            systems[full] = generator, make_reranker(name, kb)
+    return systems
 
 
 def _with_differences(

@@ -26,7 +26,9 @@ def search_command(
     if not any(char.isprintable() and not char.isspace() for char in text):
         raise TermlinkError("TL907")
     opened = open_kb(kb)
-    [found] = MentionCandidates(opened, opened.generator(candidates)).generate([[text]], k=k)
+    reranker = opened.reranker if candidates == "hybrid" else None
+    proposed = MentionCandidates(opened, opened.generator(candidates), reranker)
+    [found] = proposed.generate([[text]], k=k)
     if as_json:
         print(srsly.json_dumps([candidate.to_json() for candidate in found], indent=2))
     elif found:

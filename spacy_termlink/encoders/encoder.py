@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Optional
+from typing import Optional, Union
 
 import numpy as np
 import torch
@@ -18,9 +18,11 @@ from ..errors import TermlinkError
 from ..files import read_json, require_file, sha256_file
 from .bert import BertForward, is_plain_bert
 from .generic import AutoForward
-from .settings import read_settings, write_settings
+from .settings import EncoderSettings, read_settings, write_settings
 from .weights import weight_files
 
+#: What is encoded: a text, or two that are read together.
+Text = Union[str, tuple[str, str]]
 #: Tokens a batch holds: large enough for the matrix products, small enough for the cache.
 TOKENS_PER_BATCH = 2048
 #: A matrix of few rows takes another way through the library, which rounds otherwise: with this many
@@ -80,7 +82,7 @@ class TransformerEncoder:
         return other
 
     def encode(
-        self, texts: Sequence[str], *, progress: Optional[Callable[[int], object]] = None
+        self, texts: Sequence[Text], *, progress: Optional[Callable[[int], object]] = None
     ) -> np.ndarray:
         """Embeddings of the texts, (N, D) float32 with rows of norm 1, in the order given.
 
@@ -88,7 +90,8 @@ class TransformerEncoder:
         texts of the call by rounding only, and where the library multiplies each row of a matrix in
         the same order, as it does for BERT on the processors we know, not at all.
 
-        texts (Sequence[str]): Any strings; an empty one has an embedding too.
+        texts (Sequence[Text]): Any strings, or pairs that are read together; an empty one has an
+            embedding too.
         progress (Callable[[int], object]): Called with the number of texts done since the last call.
         """
         ids = [self._token_ids(text) for text in texts]
@@ -143,13 +146,8 @@ class TransformerEncoder:
         self._tokenizer.save(str(folder / "tokenizer.json"))
         write_settings(folder, self.settings, self.width)
 
-    def _token_ids(self, text: str) -> list[int]:
-        text = text[: self.settings.max_length * CHARACTERS_PER_TOKEN]
-        if self.settings.lowercase:
-            text = text.lower()
-        # lone surrogates cannot be passed on; one text at a time uses no thread pool, so that a
-        # process may fork afterwards without the tokenizer's warning
-        return self._tokenizer.encode(text.encode("utf8", "replace").decode("utf8")).ids
+    def _token_ids(self, text: Text) -> list[int]:
+        return token_ids(self._tokenizer, self.settings, text)
 
     def _pool(self, states: torch.Tensor) -> torch.Tensor:
         return states[:, 0] if self.settings.pooling == "cls" else states.mean(dim=1)
@@ -162,6 +160,17 @@ def choose_dtype() -> str:
         if check is not None and check():
             return "bfloat16"
     return "float32"
+
+
+def token_ids(tokenizer: Tokenizer, settings: EncoderSettings, text: Text) -> list[int]:
+    """Ids of a text, or of two that are read together, special tokens included; cut at the maximum
+    length of the tokenizer, the longer one of a pair first."""
+    parts: tuple[str, ...] = (text,) if isinstance(text, str) else text
+    most = tokenizer.truncation["max_length"] * CHARACTERS_PER_TOKEN
+    parts = tuple(part[:most].lower() if settings.lowercase else part[:most] for part in parts)
+    # lone surrogates cannot be passed on; one text at a time uses no thread pool, so that a process
+    # may fork afterwards without the tokenizer's warning
+    return tokenizer.encode(*(part.encode("utf8", "replace").decode("utf8") for part in parts)).ids
 
 
 def load_tokenizer(folder: Path, max_length: int) -> Tokenizer:

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Optional
 
 from ..candidates import make_generator
-from ..candidates.forms import generate_forms
-from ..rerank.calibration import Calibration, describe_generator
+from ..rerank.calibration import Calibration
 from ..rerank.fit_calibration import fit_calibration
+from ..rerank.mention_candidates import MentionCandidates, describe_stages
 from .mention_set import MentionSet
 from .ranking import rank_of_first
 from .reliability import make_outcomes, reliability_figures
@@ -34,22 +34,25 @@ def calibrate(
     about: Optional[dict[str, Any]] = None,
     progress: Optional[Callable[[int], Any]] = None,
 ) -> Calibrated:
-    """Fit a calibration of the hybrid candidates to the mentions of a set, those without a concept
-    included.
+    """Fit a calibration to the mentions of a set, those without a concept included: of the hybrid's
+    candidates, reranked where the KB has a reranker.
 
     kb (TermKB): The KB; a calibration that it has already plays no part.
     about (Optional[dict]): Added to what the file says of its fitting.
     progress (Optional[Callable[[int], Any]]): Told how many mentions more are searched.
     RAISES (TermlinkError): TL612 for too few mentions.
     """
-    generator = make_generator("hybrid", kb)
+    generator, reranker = make_generator("hybrid", kb), kb.reranker
+    proposed = MentionCandidates(kb, generator, reranker, calibrated=False)
     forms = [*mention_set.forms, *mention_set.nil_forms]
+    contexts = [m.context for m in (*mention_set.mentions, *mention_set.nil_mentions)]
     documents = [*mention_set.documents, *mention_set.nil_documents]
     golds = [*mention_set.any_gold, *[[] for _ in mention_set.nil_forms]]
     lists = []
     for start in range(0, len(forms), CHUNK):
         chunk = forms[start : start + CHUNK]
-        lists += generate_forms(generator, chunk, k=K)
+        part = contexts[start : start + CHUNK] if proposed.reads_context else None
+        lists += proposed.generate(chunk, k=K, contexts=part)
         if progress is not None:
             progress(len(chunk))
     ids = [living_ids(kb.terminology, candidates) for candidates in lists]
@@ -60,7 +63,7 @@ def calibrate(
         lists,
         ranks,
         documents,
-        generator=describe_generator(generator),
+        generator=describe_stages(generator, reranker),
         about=about,
     )
     outcomes = make_outcomes(fitted.held_out.tolist(), [rank == 1 for rank in ranks], documents)

@@ -26,7 +26,7 @@ def summarize(result: SystemResult, *, rows: Sequence[dict[str, Any]] = ()) -> d
     rows (Sequence[dict]): What `describe_mentions` gave, where it is there already.
     RETURNS (dict): METRICS (None where no mention has gold concepts), "ci" (metric -> 95 % interval),
         "n" and "n_documents" of the mentions with gold concepts, "mentions_per_second",
-        "n_unknown_gold" (mentions counted as misses because the terminology knows no gold id) and
+        "n_reranked" (None without a reranker), "n_unknown_gold" (mentions counted as misses because the terminology knows no gold id) and
         "unknown_gold" (those ids), "nil", "calibration" (None where the threshold applies to the
         score), "all", "several", "spearman", "by_split", "by_label", "by_cardinality", "by_overlap"
         and "errors".
@@ -36,6 +36,7 @@ def summarize(result: SystemResult, *, rows: Sequence[dict[str, Any]] = ()) -> d
     return {
         **mean_figures(result.figures, mention_set.documents),
         "mentions_per_second": searched / result.seconds if result.seconds else None,
+        "n_reranked": result.n_reranked,
         "n_unknown_gold": sum(not any(golds) for golds in mention_set.golds),
         "unknown_gold": mention_set.unknown,
         "nil": nil_figures(result),

@@ -6,14 +6,14 @@ stands here, by `summary` and `significance`; nothing else searches.
 
 import time
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any, Optional, Union
 
 import numpy as np
 
 from ..candidates import make_generator
 from ..rerank.mention_candidates import MentionCandidates
 from ..terminology import Terminology
-from ..types import Candidate, CandidateGenerator
+from ..types import Candidate, CandidateGenerator, Reranker
 from .gains import Gains
 from .mention_set import MentionSet
 from .pairs import Pairs, score_pairs
@@ -43,6 +43,7 @@ class SystemResult:
     applies_to (str): Which of the two, "probability" or "score".
     k (int): Candidates searched.
     seconds (float): What searching took, after a first mention that loads what is loaded late.
+    n_reranked (Optional[int]): Mentions that were in doubt and reranked; None without a reranker.
     """
 
     name: str
@@ -60,6 +61,7 @@ class SystemResult:
     applies_to: str
     k: int
     seconds: float
+    n_reranked: Optional[int] = None
 
 
 def evaluate_system(
@@ -69,6 +71,8 @@ def evaluate_system(
     *,
     name: str = "",
     k: int = K,
+    reranker: Optional[Reranker] = None,
+    context: bool = False,
 ) -> SystemResult:
     """Search every mention of a set in one batch and compare with the gold concepts.
 
@@ -82,14 +86,22 @@ def evaluate_system(
     generator (Union[str, CandidateGenerator]): "hybrid", "dense", ... or a generator.
     name (str): Name of the system; "" for that of the generator.
     k (int): Candidates searched; MRR counts no hit beyond. At least 10, or hits@10 means hits@k.
+    reranker (Optional[Reranker]): Orders the candidates of mentions in doubt anew.
+    context (bool): Give it the mentions' sentences.
     RETURNS (SystemResult): Arrays and lists, a row per mention.
     """
     made = make_generator(generator, kb) if isinstance(generator, str) else generator
     forms = [*mention_set.forms, *mention_set.nil_forms]
-    proposed = MentionCandidates(kb, made)
-    proposed.generate(forms[:1], k=k)  # loads what is loaded late, so that it is not timed
+    contexts = _contexts(mention_set) if context else None
+    warm = MentionCandidates(
+        kb, made, reranker
+    )  # loads what is loaded late, so that it is not timed
+    first = warm.generate(forms[:1], k=k)
+    if reranker is not None and first:
+        reranker.rerank([forms[0][-1]], first)
+    proposed = MentionCandidates(kb, made, reranker)
     start = time.perf_counter()
-    found = proposed.generate(forms, k=k)
+    found = proposed.generate(forms, k=k, contexts=contexts)
     seconds = time.perf_counter() - start
     n = len(mention_set.mentions)
     candidates, nil_candidates = found[:n], found[n:]
@@ -113,7 +125,12 @@ def evaluate_system(
         applies_to=proposed.applies_to,
         k=k,
         seconds=seconds,
+        n_reranked=None if reranker is None else proposed.n_reranked,
     )
+
+
+def _contexts(mention_set: MentionSet) -> list[str]:
+    return [m.context for m in (*mention_set.mentions, *mention_set.nil_mentions)]
 
 
 def living_ids(terminology: Terminology, candidates: list[Candidate]) -> list[str]:

@@ -1,13 +1,11 @@
 """Builds a KB folder from a terminology and an encoder."""
 
 from pathlib import Path
-from typing import Any, Union
-
-import numpy as np
+from typing import Any, Optional, Union
 
 from .. import __version__
 from ..candidates.dictionary import build_dictionary
-from ..candidates.faiss_index import DenseIndex, build_index
+from ..candidates.faiss_index import DenseIndex, build_index, check_spec
 from ..candidates.fit import Fitted, fit_hybrid
 from ..candidates.names import unique_names
 from ..errors import TermlinkError
@@ -16,9 +14,10 @@ from ..lexical.misspelling import SpellingIndex
 from ..lexical.ngram import NgramIndex
 from ..terminology.store import Terminology
 from ..types import Encoder
+from .encoding import OldVectors, ShardFolder, encode_names, keep_vectors
 from .mention_counts import count_mentions, save_mention_counts
 from .names import copy_with_names, read_annotated
-from .termkb import FORMAT_VERSION, TermKB
+from .termkb import FORMAT_VERSION, VECTORS, TermKB
 
 
 def build_kb(
@@ -27,26 +26,38 @@ def build_kb(
     out: Union[str, Path],
     *,
     index: str = "auto",
+    memory: Optional[float] = None,
+    update: Optional[OldVectors] = None,
+    keeps_vectors: bool = False,
+    resume: bool = False,
     add_names: Union[str, Path, None] = None,
     without_names: Union[str, Path, None] = None,
     progress: bool = True,
 ) -> TermKB:
-    """Write a KB folder; it appears under its name only when it is whole.
+    """Write a KB folder; it appears under its name only when it is whole. Of many names the vectors
+    are written aside in shards, so that a build that was killed can go on.
 
     terminology_path (str, Path): Folder written by `termlink convert`.
     encoder (Encoder): With `.save(folder)`, as `encoders.load_encoder` gives it.
     out (str, Path): Folder to write; an old one is replaced at the end.
-    index (str): auto, Flat, HNSW, IVF, SQ8, PQ or a Faiss factory string.
+    index (str): auto, Flat, HNSW, IVF, SQ8, PQ, IVF_SQ8, IVF_PQ or a Faiss factory string.
+    memory (float): Gigabytes that an index chosen by auto may take; None for 8.
+    update (OldVectors): Vectors of an older KB: only names that it does not hold are encoded.
+    keeps_vectors (bool): Keep the vectors in the KB, so that a quantised one can be updated.
+    resume (bool): Go on with the unfinished build of this output.
     add_names (str, Path): Annotated mentions, added as names of their concepts, and counted: of the
         concepts of one name the one that most of its mentions mean comes first.
     without_names (str, Path): Names to leave out, as {"concept_id", "text"} lines.
     progress (bool): Show a progress bar where stderr is a terminal.
     RETURNS (TermKB): The KB, opened.
     RAISES (TermlinkError): TL002 something else is at `out`, TL1.. for the terminology, TL502 for the
-        index spec, TL507 for the lists, TL508 without names.
+        index spec, TL507 for the lists, TL508 without names, TL540 and TL541 for an unfinished build
+        that lies there, TL546 for the memory.
     """
     terminology, out = Terminology.open(terminology_path), Path(out)
     _check_replaceable(out)
+    shards = ShardFolder(out.with_name(f"{out.name}.shards"))
+    shards.check(resume=resume)
     with atomic_folder(out) as folder:
         changes = copy_with_names(
             terminology,
@@ -61,8 +72,9 @@ def build_kb(
         names, texts = unique_names(terminology)
         if not texts:
             raise TermlinkError("TL508", path=terminology_path)
-        vectors = _encode(encoder, texts, progress)
-        dense, ngram = build_index(vectors, index), NgramIndex.build(texts)
+        check_spec(index, len(texts), encoder.width, memory=memory)
+        vectors = encode_names(texts, encoder, shards, old=update, progress=progress)
+        dense, ngram = build_index(vectors, index, memory=memory), NgramIndex.build(texts)
         (folder / "index").mkdir()
         names.save(folder / "index")
         dense.save(folder / "index")
@@ -70,6 +82,8 @@ def build_kb(
         SpellingIndex.build(texts).save(folder / "spelling")
         build_dictionary(terminology).save(folder / "dictionary")
         encoder.save(folder / "encoder")
+        if keeps_vectors:
+            keep_vectors(vectors, folder / VECTORS)
         fitted = fit_hybrid(terminology, names, texts, vectors, dense, ngram)
         write_meta(
             folder,
@@ -82,6 +96,7 @@ def build_kb(
                 **describe_index(index, dense, fitted),
             },
         )
+    shards.remove()
     return TermKB.open(out)
 
 
@@ -96,15 +111,6 @@ def _check_replaceable(path: Path) -> None:
 def _is_kb(path: Path) -> bool:
     # told by its folders, so that a damaged KB can be built again
     return all((path / part).is_dir() for part in ("terminology", "encoder", "index"))
-
-
-def _encode(encoder: Any, texts: list[str], progress: bool) -> np.ndarray:
-    if not progress:
-        return encoder.encode(texts)
-    from tqdm import tqdm
-
-    with tqdm(total=len(texts), desc="Encoding", unit=" names", disable=None) as bar:
-        return encoder.encode(texts, progress=bar.update)
 
 
 def _describe(terminology: Terminology, counts: dict[str, int]) -> dict[str, Any]:
@@ -130,7 +136,7 @@ def describe_encoder(encoder: Encoder) -> dict[str, Any]:
 def describe_index(spec: str, index: DenseIndex, fitted: Fitted) -> dict[str, Any]:
     """What a KB's meta.json says of its index, and of what was fitted with it."""
     return {
-        "index": {"spec": spec, "factory": index.factory},
+        "index": {"spec": spec, "factory": index.factory, **index.facts},
         "hybrid": {
             "dense_weight": fitted.dense_weight,
             "fitted_on_synonyms": fitted.n_synonyms,

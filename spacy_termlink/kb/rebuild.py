@@ -12,7 +12,7 @@ from ..rerank.calibration import FILE as CALIBRATION
 from .build import describe_encoder, describe_index, write_meta
 from .mention_counts import FILE as MENTION_COUNTS
 from .mention_counts import save_mention_counts
-from .termkb import TermKB
+from .termkb import VECTORS, TermKB
 
 
 def rebuild_kb(
@@ -42,7 +42,7 @@ def rebuild_kb(
     with atomic_folder(out) as folder:
         replaced = {CALIBRATION, *(f"index/{file}" for file in FILES)}
         for name in kb.meta["files"]:
-            if not name.startswith("encoder/") and name not in replaced:
+            if not name.startswith(("encoder/", f"{VECTORS}/")) and name not in replaced:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 link_or_copy(str(kb.path / name), str(folder / name))
         if mentions is not None:
@@ -52,7 +52,7 @@ def rebuild_kb(
         encoder = load_encoder(folder / "encoder")
         texts = names.texts(terminology)
         vectors = encoder.encode(texts)
-        dense = build_index(vectors, spec)
+        dense = build_index(vectors, spec, memory=kb.meta["index"].get("memory_gb"))
         dense.save(folder / "index")
         fitted = fit_hybrid(
             terminology, names, texts, vectors, dense, kb.ngram,

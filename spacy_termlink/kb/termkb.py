@@ -28,6 +28,8 @@ from .entities import Entities
 from .mention_counts import FILE as MENTION_COUNTS
 
 FORMAT_VERSION = 1
+#: Folder of the vectors that the index was built of, in a KB that keeps them.
+VECTORS = "vectors"
 
 
 class TermKB:

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Union
 from spacy.language import Language
 from thinc.api import Config, Model
 
-from ..errors import TermlinkError
-
 if TYPE_CHECKING:
     from .term_abbreviations import TermAbbreviations
     from .term_linker import TermLinker
@@ -27,7 +25,6 @@ resolve_abbreviations = true
 overwrite = true
 save_kb = "copy"
 allow_restricted = false
-reranker = null
 
 [term_linker.model]
 @architectures = "spacy-termlink.BiEncoder.v1"
@@ -44,6 +41,9 @@ seed = 0
 [term_linker.candidates]
 @misc = "spacy-termlink.HybridCandidates.v1"
 
+[term_linker.reranker]
+@misc = "spacy-termlink.KbReranker.v1"
+
 [term_linker.scorer]
 @scorers = "spacy-termlink.linker_scorer.v1"
 """
@@ -55,6 +55,7 @@ seed = 0
     assigns=[
         "token.ent_kb_id",
         "span._.kb_ents",
+        "span._.kb_group",
         "span._.term_candidates",
         "span._.term_links",
     ],
@@ -87,8 +88,6 @@ def make_term_linker(
     learning: Dict[str, Any],
 ) -> "TermLinker":
     """Make a `term_linker`; see TermLinker for the settings. Opens no file."""
-    if reranker is not None:
-        raise TermlinkError("TL708", name=name)
     from .term_linker import TermLinker
 
     return TermLinker(
@@ -106,6 +105,7 @@ def make_term_linker(
         save_kb=save_kb,
         allow_restricted=allow_restricted,
         candidates=candidates,
+        reranker=reranker,
         scorer=scorer,
         learning=learning,
     )

@@ -14,8 +14,9 @@ from spacy.vocab import Vocab
 
 from ..errors import TermlinkError
 from ..kb import TermKB, open_kb
+from ..rerank.groups import find_groups
 from ..rerank.mention_candidates import MentionCandidates
-from ..types import CandidateGenerator
+from ..types import CandidateGenerator, Reranker
 from .architectures import BiEncoderT
 from .gold import has_spans, on_gold_spans
 from .learning import LearnsLinks
@@ -23,10 +24,12 @@ from .learning_settings import read_learning_settings
 from .links import Link, decide
 from .mentions import Forms, get_forms
 from .saving import SAVE_MODES
+from .sentences import get_sentences
 from .serialization import SavedWithKb
 from .spans import get_spans, set_kb_id, warn_of_missing_group
 from .workers import settle_worker
 
+Query = Tuple[Tuple[str, ...], Forms, str]  # Types, forms of the mention, its sentence
 Types = Tuple[str, ...]  # branches and semantic types a label is restricted to; () for all concepts
 
 
@@ -55,6 +58,7 @@ class TermLinker(SavedWithKb, LearnsLinks, TrainablePipe):
         save_kb: str = "copy",
         allow_restricted: bool = False,
         candidates: Callable[[TermKB], CandidateGenerator],
+        reranker: Optional[Callable[[TermKB], Optional[Reranker]]] = None,
         scorer: Optional[Callable] = None,
         learning: Optional[Mapping[str, Any]] = None,
     ) -> None:
@@ -72,11 +76,12 @@ class TermLinker(SavedWithKb, LearnsLinks, TrainablePipe):
         label_types (Optional[Dict[str, List[str]]]): Entity label -> concept ids (with all below
             them) and semantic types that its spans may be linked to. Other labels: all concepts.
         resolve_abbreviations (bool): Also search the long form of the document's abbreviations.
-        overwrite (bool): Set `kb_id_`, `_.kb_ents` and `_.term_candidates`; False sets only
-            `_.term_links[name]`, for a second linker.
+        overwrite (bool): Set `kb_id_`, `_.kb_ents`, `_.kb_group` and `_.term_candidates`; False
+            sets only `_.term_links[name]`, for a second linker.
         save_kb (str): "copy", "hardlink" or "path".
         allow_restricted (bool): Copy a KB whose licence forbids sharing, too.
         candidates (Callable[[TermKB], CandidateGenerator]): The recall stage.
+        reranker (Optional[Callable[[TermKB], Optional[Reranker]]]): The rerank stage; None for none.
         scorer (Optional[Callable]): Scores examples.
         learning (Optional[Mapping[str, Any]]): How it learns; see LearningSettings.
         RAISES (TermlinkError): TL704 for a setting out of its range.
@@ -101,6 +106,7 @@ class TermLinker(SavedWithKb, LearnsLinks, TrainablePipe):
         self._configured = dict(self.cfg)
         self._kb_path = kb
         self._make_generator = candidates
+        self._make_reranker = reranker
         self._named = name
         self._forget_process()
         self._nlp = None if nlp is None else weakref.ref(nlp)
@@ -164,10 +170,14 @@ class TermLinker(SavedWithKb, LearnsLinks, TrainablePipe):
             masks[types] = self._mask(kb, label, types)
         self._masks = masks
         self._generator = self._make_generator(kb)
-        MentionCandidates(kb, self._generator)  # a calibration of another KB is refused now
+        self._reranker = None if self._make_reranker is None else self._make_reranker(kb)
+        self._stages(kb)  # a calibration of another KB is refused now
         self.model.attrs["encoder"].open_kb = self._find_kb()
         self._kb_path = str(kb.path.resolve())
         self._kb = kb  # last: other threads take it for a sign that the rest is there
+
+    def _stages(self, kb: TermKB) -> MentionCandidates:
+        return MentionCandidates(kb, self._generator, self._reranker)
 
     def _find_kb(self) -> Callable[[], TermKB]:
         linker = weakref.ref(self)  # a component goes, and its temporary folders, when its users do
@@ -227,27 +237,33 @@ class TermLinker(SavedWithKb, LearnsLinks, TrainablePipe):
         docs (Iterable[Doc]): The documents, with their spans set.
         RETURNS (List[List[Link]]): Doc -> span -> link.
         """
-        kb = self.kb
-        queries = [self._queries(doc) for doc in docs]
-        # Types -> Forms -> None: ordered sets, so that two runs search in the same order
-        wanted: Dict[Types, Dict[Forms, None]] = {}
-        for types, forms in (query for doc_queries in queries for query in doc_queries):
-            wanted.setdefault(types, {})[forms] = None
-        proposed = MentionCandidates(kb, self._generator)
+        proposed = self._stages(self.kb)
+        queries = [self._queries(doc, proposed.reads_context) for doc in docs]
+        # Types -> (Forms, sentence) -> None: ordered sets, so that two runs search in the same order
+        wanted: Dict[Types, Dict[Tuple[Forms, str], None]] = {}
+        for types, forms, sentence in (query for doc_queries in queries for query in doc_queries):
+            wanted.setdefault(types, {})[forms, sentence] = None
         threshold = self.cfg["threshold"]
-        threshold = proposed.threshold if threshold is None else threshold
-        links: Dict[Tuple[Types, Forms], Link] = {}
+        threshold = float(proposed.threshold if threshold is None else threshold)
+        links: Dict[Query, Link] = {}
         for types, mentions in wanted.items():
-            found = proposed.generate(list(mentions), k=self.cfg["k"], allowed=self._masks[types])
-            for forms, candidates in zip(mentions, found, strict=True):
-                links[types, forms] = decide(candidates, float(threshold))
+            allowed, k = self._masks[types], self.cfg["k"]
+            each = [forms for forms, _ in mentions]
+            sentences = [sentence for _, sentence in mentions]
+            found = proposed.generate(each, k=k, allowed=allowed, contexts=sentences)
+            groups = find_groups(proposed, each, found, threshold=threshold, k=k, allowed=allowed)
+            for (forms, sentence), candidates, group in zip(mentions, found, groups, strict=True):
+                links[types, forms, sentence] = decide(candidates, threshold, group)
         return [[links[query] for query in doc_queries] for doc_queries in queries]
 
-    def _queries(self, doc: Doc) -> List[Tuple[Types, Forms]]:
+    def _queries(self, doc: Doc, with_sentences: bool) -> List[Query]:
         warn_of_missing_group(doc, self.cfg["spans_key"], self.name)
         spans = self._spans(doc)
         forms = get_forms(doc, spans, resolve_abbreviations=self.cfg["resolve_abbreviations"])
-        return [(self._label_types.get(s.label_, ()), f) for s, f in zip(spans, forms, strict=True)]
+        # without a reranker that reads them, equal mentions of two sentences are one
+        sentences = get_sentences(doc, spans) if with_sentences else [""] * len(spans)
+        types = (self._label_types.get(span.label_, ()) for span in spans)
+        return list(zip(types, forms, sentences, strict=True))
 
     def _spans(self, doc: Doc) -> List[Span]:
         return get_spans(doc, self.cfg["spans_key"])
@@ -279,6 +295,7 @@ class TermLinker(SavedWithKb, LearnsLinks, TrainablePipe):
             span._.term_links = {**span._.term_links, name: entry}
             if overwrite:
                 span._.kb_ents = [list(pair) for pair in entry["kb_ents"]]
+                span._.kb_group = [list(pair) for pair in entry["kb_group"]]
                 span._.term_candidates = [dict(candidate) for candidate in entry["candidates"]]
 
     def _current_name(self) -> str:

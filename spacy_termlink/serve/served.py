@@ -43,7 +43,7 @@ class Served:
             kb = nlp.get_pipe(linker.name).kb  # type: ignore[attr-defined]
             if kb.name not in self.kbs:
                 self.kbs[kb.name] = kb
-                self._candidates[kb.name] = MentionCandidates(kb, kb.generator())
+                self._candidates[kb.name] = MentionCandidates(kb, kb.generator(), kb.reranker)
         self._pages = {linker.kb: linker.url for linker in self.linkers}
         # spaCy 3.7 has no memory zones: there the vocabulary keeps what it has seen
         self._zone: Callable[[], AbstractContextManager] = getattr(nlp, "memory_zone", nullcontext)

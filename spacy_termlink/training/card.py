@@ -64,7 +64,7 @@ def make_card(summary: Mapping[str, Any], config: TrainingConfig, data: Training
         "a name or a mention into an embedding; names of one concept lie near each other.",
         "Use: `termlink index TERMINOLOGY --encoder FOLDER -o KB`, or `SentenceTransformer(FOLDER)`.",
         "## Data",
-        _table(
+        make_table(
             ("terminology", "release", "concepts", "names", "licence"),
             (
                 (
@@ -77,7 +77,7 @@ def make_card(summary: Mapping[str, Any], config: TrainingConfig, data: Training
                 for t in terminologies
             ),
         ),
-        _table(
+        make_table(
             ("task", "records", "texts seen", "weight", "loss", "batch", "negatives"),
             (_task_row(name, config, data, tasks[name]) for name in config.tasks),
         ),
@@ -87,13 +87,13 @@ def make_card(summary: Mapping[str, Any], config: TrainingConfig, data: Training
             f"The licence of {', '.join(restricted)} forbids passing the data on; ask its holder "
             "before you pass on this encoder."
         )
-    parts += ["## Run", _table(("what", "value"), _run_rows(summary, config))]
+    parts += ["## Run", make_table(("what", "value"), _run_rows(summary, config))]
     if figures["best"] is not None:
         parts += [
             "## Figures",
             f"Development mentions: `{config.dev.mentions or 'heldout.jsonl'}`, split "
             f"`{config.dev.split or 'all'}`; dense search in the names that training used.",
-            _table(("weights", *figures["best"]), _score_rows(figures)),
+            make_table(("weights", *figures["best"]), _score_rows(figures)),
         ]
     return "\n\n".join(parts) + "\n"
 
@@ -140,7 +140,9 @@ def _score_rows(figures: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:
         yield what, *(f"{value:.4f}" for value in row.values())
 
 
-def _table(header: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> str:
+def make_table(header: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> str:
+    """A Markdown table; whole numbers with commas."""
+
     def line(cells: Iterable[Any]) -> str:
         return "| " + " | ".join(f"{c:,}" if type(c) is int else str(c) for c in cells) + " |"
 

@@ -42,19 +42,30 @@ def load_config(
     RAISES (TermlinkError): TL001, TL005 or TL008 without a file, TL410 if it cannot be parsed,
         TL411 for a value that does not fit, TL412 for a loss that is not registered.
     """
-    path = require_file(Path(path))
+    return resolve_config(read_section(Path(path), "training", overrides))
+
+
+def read_section(
+    path: Path, name: str, overrides: Optional[Mapping[str, Any]] = None
+) -> dict[str, Any]:
+    """The section of a config file that says what to do.
+
+    RAISES (TermlinkError): TL001, TL005 or TL008 without a file, TL410 if it cannot be parsed, TL411
+        for an override of another section.
+    """
+    require_file(path)
     overrides = dict(overrides or {})
-    for name in overrides:
-        if not name.startswith("training."):
-            raise TermlinkError("TL411", field=name, value=overrides[name], expected="training.…")
+    for key in overrides:
+        if not key.startswith(f"{name}."):
+            raise TermlinkError("TL411", field=key, value=overrides[key], expected=f"{name}.…")
     try:
         raw = confection.Config().from_disk(path, overrides=overrides)
     except (ValueError, KeyError) as error:  # confection's own errors are ValueErrors
         raise TermlinkError("TL410", path=path, reason=_one_line(error)) from None
-    section = raw.get("training")
+    section = raw.get(name)
     if not isinstance(section, dict):
-        raise TermlinkError("TL410", path=path, reason="it has no section [training]")
-    return resolve_config(section)
+        raise TermlinkError("TL410", path=path, reason=f"it has no section [{name}]")
+    return section
 
 
 def resolve_config(section: Mapping[str, Any]) -> TrainingConfig:

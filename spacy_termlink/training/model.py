@@ -11,12 +11,13 @@ from torch import Tensor
 
 from ..encoders.bert import is_plain_bert
 from ..encoders.encoder import (
-    CHARACTERS_PER_TOKEN,
     DTYPES,
     TOKENS_PER_BATCH,
+    Text,
     choose_dtype,
     load_tokenizer,
     token_batches,
+    token_ids,
 )
 from ..encoders.settings import read_settings, write_settings
 from ..files import atomic_folder, read_json, require_file
@@ -65,12 +66,9 @@ class TrainableEncoder:
         """Columns of an embedding, D."""
         return self._stack.width
 
-    def token_ids(self, text: str) -> list[int]:
-        """Ids of a text, cut at the maximum length, special tokens included."""
-        text = text[: self._max_length * CHARACTERS_PER_TOKEN]
-        if self._settings.lowercase:
-            text = text.lower()
-        return self._tokenizer.encode(text.encode("utf8", "replace").decode("utf8")).ids
+    def token_ids(self, text: Text) -> list[int]:
+        """Ids of a text, or of two that are read together; see `encoders.encoder.token_ids`."""
+        return token_ids(self._tokenizer, self._settings, text)
 
     def embed(self, ids: Sequence[Sequence[int]]) -> Tensor:
         """Embeddings of tokenised texts, (N, D) float32, of any length, in the order given."""
@@ -87,7 +85,7 @@ class TrainableEncoder:
         return pooled[back.to(pooled.device)]
 
     def encode(
-        self, texts: Sequence[str], *, progress: Optional[Callable[[int], object]] = None
+        self, texts: Sequence[Text], *, progress: Optional[Callable[[int], object]] = None
     ) -> np.ndarray:
         """Embeddings of length 1 without gradients, (N, D) float32, as a KB compares them."""
         ids = [self.token_ids(text) for text in texts]

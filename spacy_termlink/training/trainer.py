@@ -1,6 +1,5 @@
 """The training loop of encoders."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Optional

@@ -1,0 +1,206 @@
+"""Trains a cross-encoder: see `cross_encoder`. The weights of the features are fitted first, on the
+lists alone; the encoder learns what they leave open; how much of it counts is fitted on the dev lists.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Optional
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F  # noqa: N812
+
+from ..encoders import find_encoder
+from ..training.loop import Loop, Report
+from ..training.model import TrainableEncoder
+from ..training.settings import AT_LEAST_0, ModelSettings, read_settings, setting
+from ..training.world import World
+from .config import RerankConfig
+from .cross_encoder import NAME, SCALE, make_pair
+from .list_features import LIST, fit_list_weights
+from .lists import ListData, MentionList
+from .rerankers import write_about
+from .trainer import RerankTrainer
+
+HEAD = "reranker.head"
+#: Shares of z that are tried on the dev lists.
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+@dataclass(frozen=True)
+class CrossModelSettings:
+    """[reranker.model] of a cross-encoder.
+
+    encoder (str): Encoder folder that it starts from, or a Hugging Face name in the local cache.
+    max_length (int): Tokens of a pair, special tokens included.
+    names (str): "matched" reads a candidate's matched name, "both" its preferred one, too.
+    context (bool): Read the mention's sentence.
+    margin (float): A first candidate that is as far ahead is not in doubt, and not reranked.
+    frozen_layers (int): Layers, from the embeddings on, whose weights stay; -1 trains those, too.
+    """
+
+    encoder: str = setting()
+    max_length: int = setting(48, (lambda value: value >= 8, "a whole number, 8 or more"))
+    names: Literal["matched", "both"] = "both"
+    context: bool = False
+    margin: float = setting(0.2, AT_LEAST_0)
+    frozen_layers: int = setting(-1, (lambda value: value >= -1, "a whole number, -1 or more"))
+
+
+class TrainableCrossEncoder:
+    """A cross-encoder with gradients (protocol `trainer.RerankModel`).
+
+    settings (CrossModelSettings): What it reads.
+    weights (np.ndarray): (F,) of the features, which do not change.
+    """
+
+    def __init__(
+        self,
+        settings: CrossModelSettings,
+        weights: np.ndarray,
+        *,
+        device: torch.device,
+        precision: str,
+    ) -> None:
+        self.settings, self._weights = settings, weights
+        self._encoder = TrainableEncoder(
+            find_encoder(settings.encoder),
+            ModelSettings(encoder=settings.encoder, max_length=settings.max_length),
+            device=device,
+            precision=precision,
+        )
+        self.precision = self._encoder.precision
+        self._head = torch.nn.Parameter(torch.zeros(self._encoder.width, device=device))
+        trained = {
+            name: value
+            for name, value in self._encoder.parameters.items()
+            if _layer_of(name) >= settings.frozen_layers or settings.frozen_layers < 0
+        }
+        for name, value in self._encoder.parameters.items():
+            value.requires_grad_(name in trained)
+        self.parameters: dict[str, Tensor] = {**trained, HEAD: self._head}
+
+    def snapshot(self) -> dict[str, Tensor]:
+        """A copy of the weights, on the processor."""
+        return {name: value.detach().cpu().clone() for name, value in self.parameters.items()}
+
+    def load(self, weights: dict[str, Tensor]) -> None:
+        """Put weights in place, by the names of `parameters`."""
+        with torch.no_grad():
+            for name, value in weights.items():
+                self.parameters[name].copy_(value)
+
+    def add_gradients(
+        self, lists: Sequence[MentionList], *, number: int, scale: float
+    ) -> tuple[float, int]:
+        """Listwise softmax over the candidates and NIL; -log of the share of the right ones."""
+        z = self._read(lists).split([len(found.candidates) for found in lists])
+        losses = []
+        for found, part in zip(lists, z, strict=True):
+            u = torch.cat([part + self._base(found), part.new_zeros(1)])
+            right = torch.tensor([*found.right, not any(found.right)], device=u.device)
+            losses.append(u.logsumexp(dim=0) - u[right].logsumexp(dim=0))
+        loss = torch.stack(losses).sum()
+        (loss * scale).backward()
+        return float(loss.detach()), len(torch.cat(z))
+
+    def values(self, lists: Sequence[MentionList]) -> list[np.ndarray]:
+        """u of the candidates of each list."""
+        read = self._read_all(lists)
+        return [self._base(found).cpu().numpy() + z for found, z in zip(lists, read, strict=True)]
+
+    def save(self, folder: Path, data: ListData, *, add: Callable[[Path], Any]) -> None:
+        """Write the folder, with the share of z that is best on the dev lists."""
+        share = self._best_share(data.dev)
+
+        def more(part: Path) -> None:
+            values = {
+                "weights": dict(zip(LIST, self._weights.tolist(), strict=True)),
+                "share": share,
+                "head": self._head.detach().cpu().tolist(),
+                "names": self.settings.names,
+                "context": self.settings.context,
+                "margin": self.settings.margin,
+            }
+            write_about(part, NAME, values)
+            add(part)
+
+        self._encoder.save(folder, add=more)
+
+    def _best_share(self, dev: Sequence[MentionList]) -> float:
+        """The share with the least loss on the dev lists; 1 without any."""
+        if not dev:
+            return 1.0
+        read = self._read_all(dev)
+
+        def loss(share: float) -> float:
+            total = 0.0
+            for found, z in zip(dev, read, strict=True):
+                u = np.append(self._base(found).cpu().numpy() + share * z, 0.0)
+                right = np.array([*found.right, not any(found.right)])
+                total += np.logaddexp.reduce(u) - np.logaddexp.reduce(u[right])
+            return total
+
+        return min(SHARES, key=loss)
+
+    def _base(self, found: MentionList) -> Tensor:
+        return torch.from_numpy(found.features @ self._weights).float().to(self._head.device)
+
+    def _read(self, lists: Sequence[MentionList]) -> Tensor:
+        """z of all candidates, one list after the other."""
+        pairs = [
+            make_pair(
+                found.mention,
+                found.context if self.settings.context else "",
+                candidate,
+                names=self.settings.names,
+            )
+            for found in lists
+            for candidate in found.candidates
+        ]
+        embedded = self._encoder.embed([self._encoder.token_ids(pair) for pair in pairs])
+        return SCALE * (F.normalize(embedded, dim=-1) @ self._head)
+
+    @torch.no_grad()
+    def _read_all(self, lists: Sequence[MentionList], n: int = 16) -> list[np.ndarray]:
+        """z of each list."""
+        found: list[np.ndarray] = []
+        for start in range(0, len(lists), n):
+            part = lists[start : start + n]
+            sizes = [len(each.candidates) for each in part]
+            found += [z.cpu().numpy() for z in self._read(part).split(sizes)]
+        return found
+
+
+def make_cross_trainer(
+    config: RerankConfig,
+    data: ListData,
+    *,
+    world: World,
+    report: Optional[Report] = None,
+) -> Loop:
+    """Kind "cross-encoder" of rerankers.
+
+    config (RerankConfig): What to do; its model is a CrossModelSettings.
+    data (ListData): What to train on.
+    RAISES (TermlinkError): TL411 for a setting that does not fit, TL300 to TL303 for the encoder.
+    """
+    settings = read_settings(CrossModelSettings, config.model, "reranker.model")
+    weights = fit_list_weights(
+        [found.features for found in data.lists],
+        [np.array(found.right) for found in data.lists],
+    )
+    model = TrainableCrossEncoder(
+        settings, weights, device=world.device, precision=config.run.precision
+    )
+    return RerankTrainer(config, data, model, world=world, report=report)
+
+
+def _layer_of(name: str) -> int:
+    """Layer of a weight of BERT, counted from 0; -1 for the embeddings, a high one for all others."""
+    parts = name.split(".")
+    if "layer" in parts:
+        return int(parts[parts.index("layer") + 1])
+    return -1 if "embeddings" in parts else 1_000_000
