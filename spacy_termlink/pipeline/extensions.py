@@ -5,7 +5,12 @@ from typing import Any, Dict, Optional
 from spacy.tokens import Doc, Span
 
 #: Values are plain JSON, so that they survive `Doc.to_bytes`, DocBin and worker processes.
-SPAN_EXTENSIONS: Dict[str, Any] = {"kb_ents": [], "term_candidates": [], "term_links": {}}
+SPAN_EXTENSIONS: Dict[str, Any] = {
+    "kb_ents": [],
+    "kb_group": [],
+    "term_candidates": [],
+    "term_links": {},
+}
 DOC_EXTENSIONS: Dict[str, Any] = {"term_abbreviations": []}
 
 
@@ -25,8 +30,8 @@ def find_link(span: Span, linker: str) -> Optional[Dict[str, Any]]:
 
     span (Span): A span a linker has seen.
     linker (str): The linker's component name.
-    RETURNS (Optional[Dict[str, Any]]): kb_id, kb_ents and candidates; None if the linker has not
-        seen the span.
+    RETURNS (Optional[Dict[str, Any]]): kb_id, kb_ents, kb_group and candidates; None if the linker
+        has not seen the span.
     """
     entry = span._.term_links.get(linker)
     if entry is None:
