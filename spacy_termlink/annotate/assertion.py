@@ -17,19 +17,24 @@ FLAGS = (
 #: Attributes that hold the status, or the section, as a string.
 ASSERTION_TEXTS = ("assertion",)
 SECTION_TEXTS = ("section_category", "section")
-#: Where components that assess nothing come from.
-OWN_MODULES = ("spacy.", "spacy_termlink.")
+#: Where components that assess nothing come from; medspaCy's ConText is the exception.
+NO_ASSESSORS = (
+    "spacy.", "spacy_termlink.", "spacy_transformers.", "scispacy.", "medspacy.", "PyRuSH.",
+)  # fmt: skip
+CONTEXT = "medspacy.context."
 
 
 def find_assessors(nlp: Language) -> bool:
-    """Whether the pipeline may assess assertion: an attribute exists, and a component that is
-    neither spaCy's nor ours, which alone could have set it. Attributes live in the process, not in
-    a pipeline: without the second test another pipeline's would make every mention "affirmed".
+    """Whether the pipeline may assess assertion: an attribute exists, and a component that could
+    have set it, which spaCy's, ours and others that are known cannot. Attributes live in the
+    process, not in a pipeline, and `import medspacy` makes them all: without the second test every
+    mention would be "affirmed" where nobody looked.
     """
     names = [name for name, _ in FLAGS] + list(ASSERTION_TEXTS)
     if not any(Span.has_extension(name) for name in names):
         return False
-    return any(not _module(component).startswith(OWN_MODULES) for _, component in nlp.pipeline)
+    modules = [_module(component) for _, component in nlp.pipeline]
+    return any(m.startswith(CONTEXT) or not m.startswith(NO_ASSESSORS) for m in modules)
 
 
 def get_assertion(span: Span) -> Optional[str]:

@@ -14,6 +14,7 @@ from ..errors import TermlinkError
 from ..files import sha256_file
 from ..kb import open_kb
 from .core import find_linkers
+from .neighbours import import_neighbours
 
 
 def load_pipeline(paths: Sequence[str]) -> Language:
@@ -22,7 +23,7 @@ def load_pipeline(paths: Sequence[str]) -> Language:
     paths (Sequence[str]): KB folders (then see `blank_pipeline`), or one folder or installed package
         of a spaCy pipeline.
     RETURNS (Language): A pipeline with at least one `term_linker`.
-    RAISES (TermlinkError): TL805 to TL808; what opening a KB raises.
+    RAISES (TermlinkError): TL805 to TL808, TL730; what opening a KB raises.
     """
     kbs = [path for path in paths if is_kb(Path(path))]
     if len(kbs) == len(paths):
@@ -31,6 +32,7 @@ def load_pipeline(paths: Sequence[str]) -> Language:
         raise TermlinkError("TL807", paths=", ".join(paths))
     path = paths[0]
     try:
+        import_neighbours(path)
         nlp = spacy.load(path)
     except TermlinkError:
         raise

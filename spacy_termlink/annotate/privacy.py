@@ -17,7 +17,8 @@ WITHHELD = "message withheld, it may hold note text"
 @contextmanager
 def withhold_messages() -> Iterator[None]:
     """In this process, while notes are worked on, log records and warnings say where they come from
-    and nothing else: components put texts and tracebacks into them.
+    and nothing else: components put texts and tracebacks into them. loguru, through which medspaCy's
+    sentence splitter shows every token of a note, is silent.
     """
     make_record = logging.getLogRecordFactory()
 
@@ -33,6 +34,9 @@ def withhold_messages() -> Iterator[None]:
         place = f"{Path(filename).name}:{lineno}"
         sys.stderr.write(f"{category.__name__} at {place} ({WITHHELD})\n")
 
+    loguru = sys.modules.get("loguru")
+    if loguru is not None:
+        loguru.logger.disable("")
     logging.setLogRecordFactory(bare_record)
     with warnings.catch_warnings():
         warnings.showwarning = bare_warning  # type: ignore[assignment]
@@ -40,6 +44,8 @@ def withhold_messages() -> Iterator[None]:
             yield
         finally:
             logging.setLogRecordFactory(make_record)
+            if loguru is not None:
+                loguru.logger.enable("")
 
 
 @contextmanager

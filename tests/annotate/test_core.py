@@ -206,6 +206,26 @@ def test_an_attribute_of_another_pipeline_asserts_nothing(make_nlp, negex):
 
 
 @pytest.mark.parametrize(
+    "module, assessed",
+    [
+        ("medspacy.context.context", True),
+        ("medspacy.section_detection.sectionizer", False),
+        ("PyRuSH.PyRuSHSentencizer", False),
+        ("scispacy.abbreviation", False),
+        ("somebody.components", True),
+    ],
+)
+def test_known_components_that_assess_nothing(make_nlp, negex, module, assessed):
+    """medspaCy makes all its attributes when it is imported, ConText in the pipeline or not."""
+    nlp = make_nlp()
+    component = type("Component", (), {"__module__": module, "__call__": lambda self, doc: doc})()
+    type(nlp).component("component_of_test", func=component)
+    nlp.add_pipe("component_of_test")
+    found = annotate_batch(nlp, batch("fever"))
+    assert rows_of(found)[0]["assertion"] == ("affirmed" if assessed else None)
+
+
+@pytest.mark.parametrize(
     "flags, status",
     [
         ({"is_negated": True, "is_family": True}, "family"),
