@@ -10,7 +10,7 @@ from ..errors import TermlinkError
 from .coarse import ROTATED_ROWS, build_ivf_pq, build_ivf_sq8, spread_rows
 from .dense_index import FILE, FILES, DenseIndex, one_thread
 from .index_recall import N_QUERIES, WANTED, K, take_sample, tune
-from .index_specs import choose_specs, factory_string
+from .index_specs import MEMORY, choose_specs, factory_string
 
 __all__ = ["FILE", "FILES", "DenseIndex", "build_index", "factory_string"]
 
@@ -56,13 +56,14 @@ def build_index(vectors: Any, spec: str, *, memory: Optional[float] = None) -> D
         raise TermlinkError("TL502", spec=spec, reason=reason) from error
 
 
-def check_spec(spec: str, n: int, width: int) -> None:
+def check_spec(spec: str, n: int, width: int, *, memory: Optional[float] = None) -> None:
     """Refuse what Faiss does not know, before names are encoded for hours.
 
-    RAISES (TermlinkError): TL502.
+    RAISES (TermlinkError): TL502, TL546.
     """
     import faiss
 
+    choose_specs(n, width, memory)
     factory = factory_string(spec, n, width)
     if _ZERO.search(factory) or _ONE_LINK.search(factory):
         raise TermlinkError("TL502", spec=spec, reason="a number in it is too small")
@@ -78,9 +79,10 @@ def _build_auto(vectors: Any, memory: Optional[float]) -> DenseIndex:
     of them."""
     n, width = vectors.shape
     choice = choose_specs(n, width, memory)
+    given = {"memory_gb": MEMORY if memory is None else memory}
     if choice.specs == ["Flat"]:
         index = _build_plain(vectors, "Flat")
-        index.facts = {"kind": "Flat", "why": choice.why}
+        index.facts = {"kind": "Flat", "why": choice.why, **given}
         return index
     sample = take_sample(vectors)
     best: Optional[tuple[float, str, DenseIndex]] = None
@@ -97,7 +99,7 @@ def _build_auto(vectors: Any, memory: Optional[float]) -> DenseIndex:
     recall, spec, index = best
     if recall < WANTED:
         why += f", below the {WANTED} wanted"
-    index.facts = {"kind": spec, "why": why, **_measured(index, recall)}
+    index.facts = {"kind": spec, "why": why, **given, **_measured(index, recall)}
     return index
 
 

@@ -5,7 +5,7 @@ and should come first; once the concept is gone too, and nothing should be linke
 is touched.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Union
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from .faiss_index import DenseIndex
 from .hybrid import N_NAMES, SUPPORT, combine, merge_rows
 from .names import UniqueNames
 from .ranking import Ranked, rank_concepts
+from .shards import VectorShards
 
 #: Synonyms looked for.
 N_SYNONYMS = 1500
@@ -47,7 +48,7 @@ def fit_hybrid(
     terminology: Terminology,
     names: UniqueNames,
     texts: list[str],
-    vectors: np.ndarray,
+    vectors: Union[np.ndarray, VectorShards],
     index: DenseIndex,
     ngram: NgramIndex,
     *,
@@ -56,7 +57,7 @@ def fit_hybrid(
     """Weight and threshold of the hybrid.
 
     texts (list[str]): Normal form of each index row.
-    vectors (np.ndarray): (N, D), of the same.
+    vectors (np.ndarray, VectorShards): (N, D), of the same.
     absent_per_present (float): Mentions without a concept, for each one with, that the threshold is
         to be best for.
     """

@@ -1,21 +1,51 @@
 """`termlink index`: a KB from a terminology and an encoder."""
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 
 
 def index_command(
     terminology: Annotated[Path, typer.Argument(help="Folder written by 'termlink convert'.")],
-    encoder: Annotated[
-        str,
-        typer.Option(help="Encoder folder, or a Hugging Face name that is in the local cache."),
-    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="KB folder to write.")],
+    encoder: Annotated[
+        Optional[str],
+        typer.Option(
+            help="Encoder folder, or a Hugging Face name that is in the local cache. "
+            "Not needed with --update: the old KB's encoder is used."
+        ),
+    ] = None,
     index: Annotated[
-        str, typer.Option(help="auto, Flat, HNSW, IVF, SQ8, PQ, or a Faiss factory string.")
+        str,
+        typer.Option(
+            help="auto, Flat, HNSW, IVF, SQ8, PQ, IVF_SQ8, IVF_PQ, or a Faiss factory string."
+        ),
     ] = "auto",
+    memory: Annotated[
+        Optional[float],
+        typer.Option(
+            help="Gigabytes of memory that an index chosen by auto may take; 8 if not given."
+        ),
+    ] = None,
+    update: Annotated[
+        Optional[Path],
+        typer.Option(
+            metavar="OLD_KB",
+            help="Encode only names that this KB lacks, and take the other vectors from it.",
+        ),
+    ] = None,
+    keep_vectors: Annotated[
+        bool,
+        typer.Option(
+            "--keep-vectors",
+            help="Keep the vectors in the KB (4 bytes a column and name), so that one with a "
+            "quantised index can be updated later.",
+        ),
+    ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the unfinished build of this output.")
+    ] = False,
     add_names: Annotated[
         Optional[Path],
         typer.Option(help="mentions.jsonl: mentions of one concept become names of it."),
@@ -26,20 +56,50 @@ def index_command(
     ] = None,
 ) -> None:
     """Encode the names of a terminology and write the KB that a linker loads."""
-    from ..encoders import load_encoder
     from ..kb import build_kb
     from ._common import note
 
-    kb = build_kb(
-        terminology,
-        load_encoder(encoder),
-        output,
-        index=index,
-        add_names=add_names,
-        without_names=without_names,
-    )
+    loaded, old = _encoder_and_old(encoder, update)
+    try:
+        kb = build_kb(
+            terminology,
+            loaded,
+            output,
+            index=index,
+            memory=memory,
+            update=old,
+            keeps_vectors=keep_vectors,
+            resume=resume,
+            add_names=add_names,
+            without_names=without_names,
+        )
+    except KeyboardInterrupt:
+        note(
+            "Stopped; the shards that are done are kept. Go on with the same command and --resume."
+        )
+        raise
     counts = kb.meta["counts"]
     note(
         f"{output}: {counts['names']:,} names of {counts['concepts'] - counts['obsolete']:,} concepts, "
         f"index {kb.meta['index']['factory']}, encoder in {kb.meta['encoder']['dtype']}"
     )
+    if "why" in kb.meta["index"]:
+        note(f"index {kb.meta['index']['kind']}: {kb.meta['index']['why']}")
+    if old is not None:
+        note(f"vectors of {old.n_taken:,} names are {update}'s, {old.n_encoded:,} were encoded")
+
+
+def _encoder_and_old(encoder: Optional[str], update: Optional[Path]) -> tuple[Any, Any]:
+    """The encoder to use, and the vectors of the old KB."""
+    from ..encoders import load_encoder
+    from ..errors import TermlinkError
+
+    if update is None:
+        if encoder is None:
+            raise TermlinkError("TL544")
+        return load_encoder(encoder), None
+    from ..kb import OldVectors, TermKB
+
+    kb = TermKB.open(update)
+    loaded = kb.encoder if encoder is None else load_encoder(encoder)
+    return loaded, OldVectors(kb, loaded)
