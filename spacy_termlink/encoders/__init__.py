@@ -9,18 +9,26 @@ from ..errors import TermlinkError
 
 if TYPE_CHECKING:
     from .encoder import TransformerEncoder
+    from .static import StaticEncoder
 
 __all__ = ["find_encoder", "load_encoder"]
 
 
-def load_encoder(path_or_name: Union[str, Path], *, dtype: str = "auto") -> TransformerEncoder:
+def load_encoder(
+    path_or_name: Union[str, Path], *, dtype: str = "auto"
+) -> Union[TransformerEncoder, StaticEncoder]:
     """Load an encoder; nothing is downloaded.
 
     path_or_name (str, Path): An encoder folder, or a Hugging Face name that is in the local cache.
-    dtype (str): "auto" (what the processor is fast at), "float32" or "bfloat16".
+    dtype (str): "auto" (what the processor is fast at), "float32" or "bfloat16"; a static encoder is
+        float32.
     RAISES (TermlinkError): TL300 if it is neither; TL301 to TL303 if it cannot be used.
     """
     folder = find_encoder(path_or_name)
+    from .static import StaticEncoder, static_path
+
+    if static_path(folder) is not None:
+        return StaticEncoder(folder)
     # torch takes a second to import: after the path is known to be right
     from .encoder import TransformerEncoder
 
