@@ -1,9 +1,11 @@
 """spaCy's own ways to make, train, tune and show pipelines."""
 
+import re
 from pathlib import Path
 
 import pytest
 import spacy
+import srsly
 from spacy import displacy
 from spacy.cli._util import app
 from spacy.cli.evaluate import evaluate
@@ -220,6 +222,22 @@ def test_find_threshold(make_nlp, gold_path, tmp_path):
     )
     assert scores[0.0] < 1.0  # the NIL mention is linked
     assert scores[best] == score == 1.0
+
+
+def test_the_commands_on_a_saved_pipeline(make_nlp, gold_path, tmp_path):
+    """`spacy evaluate`, `benchmark` and `find-threshold` as they are typed."""
+    saved = tmp_path / "saved"
+    make_nlp().to_disk(saved)
+    spacy_cli("evaluate", saved, gold_path, "--output", tmp_path / "scores.json")
+    scores = srsly.read_json(tmp_path / "scores.json")
+    assert (scores["nel_micro_f"], scores["nel_e2e_f"]) == (1.0, 1.0)
+    spacy_cli("benchmark", "accuracy", saved, gold_path, "--output", tmp_path / "again.json")
+    again = srsly.read_json(tmp_path / "again.json")
+    assert {**again, "speed": None} == {**scores, "speed": None}
+    output = spacy_cli("benchmark", "speed", saved, gold_path, "--warmup", 1, "--batches", 30)
+    assert float(re.search(r"Mean: ([\d.]+) words/s", output)[1]) > 0
+    words = ["find-threshold", saved, gold_path, "term_linker", "threshold", "nel_micro_f"]
+    assert "Best threshold" in spacy_cli(*words, "--n_trials", 2)
 
 
 def test_displacy_links_ids(make_nlp):
