@@ -13,6 +13,7 @@ from .cluster import cluster_command
 from .contrast import contrast_command
 from .convert import convert_command
 from .convert_corpus import convert_corpus_command
+from .diff import diff_command
 from .distill import distill_command
 from .evaluate import evaluate_command
 from .evaluate_docs import evaluate_docs_command
@@ -40,7 +41,7 @@ app = typer.Typer(
 )
 
 _FUNCTIONS: tuple[Callable[..., None], ...] = (
-    fetch_command, convert_command, info_command, mine_command, train_command, distill_command, index_command, train_reranker_command, calibrate_command, search_command,
+    fetch_command, convert_command, info_command, diff_command, mine_command, train_command, distill_command, index_command, train_reranker_command, calibrate_command, search_command,
     evaluate_command, evaluate_docs_command, convert_corpus_command, cluster_command, contrast_command, match_command, report_command, annotate_command, serve_command,
 )  # fmt: skip
 #: Names of the commands, in the order of their work; "_" is typed as "-".
