@@ -68,7 +68,7 @@ def _annotated_lists(kb: TermKB, source: SourceSettings, seed: int) -> list[Ment
             if candidates:
                 text, context = mentions.forms[i][-1], mentions.mentions[i].context
                 gold = set(mentions.any_gold[i])
-                made.append(make_list(kb, text, candidates, gold, context))
+                made.append(make_list(text, candidates, gold, context))
     return made
 
 
@@ -92,7 +92,7 @@ def _with_more(
         known = {c.concept_id: c for c in (*reversed(more), *reversed(found.candidates))}
         order = dict.fromkeys(c.concept_id for c in (*found.candidates, *more))
         candidates = [known[i] for i in order]
-        made.append(make_list(kb, found.mention, candidates, right, found.context))
+        made.append(make_list(found.mention, candidates, right, found.context))
     return made
 
 

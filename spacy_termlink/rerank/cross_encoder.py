@@ -2,9 +2,10 @@
 re-ranking with BERT, 2019; listwise over the candidates and NIL, as Z. Cao et al.: Learning to rank:
 from pairwise approach to listwise approach, ICML 2007).
 
-A candidate's sum is u = w·f + z: w·f of its features (`list_features`, the recall stage's score first),
-z what the encoder makes of the pair. NIL has u = 0. In units of the score's weight this is a score
-again, u / w_score, on the scale of the recall stage's, so that a threshold on scores keeps its meaning.
+A candidate's sum is u = weight (score - nil) + share z: its score in the recall stage, and z, what the
+encoder makes of mention and name. NIL has u = 0. Shares of the softmax over u are what training learns;
+the score that comes out is score + share z / weight: the recall stage's, moved by what was read. It
+stays on that scale, so that a threshold on scores keeps its meaning.
 """
 
 import hashlib
@@ -21,7 +22,6 @@ from ..encoders.encoder import TransformerEncoder
 from ..errors import TermlinkError
 from ..text import normalize
 from ..types import NAME_KINDS, Candidate, KnowledgeBase
-from .list_features import LIST, list_features
 from .rerankers import FILE, FOLDER, read_about
 
 #: Registered name, which a folder's FILE says.
@@ -34,15 +34,17 @@ _RANK = {kind: i for i, kind in enumerate(NAME_KINDS)}
 class CrossSettings(NamedTuple):
     """What a cross-encoder's folder says beside its weights.
 
-    weights (dict[str, float]): Of LIST.
-    share (float): What z is multiplied by; 0 for features alone.
+    weight (float): Of the recall stage's score.
+    nil (float): Score at which a candidate is worth as much as NIL, before it is read.
+    share (float): What z is multiplied by; 0 leaves the recall stage's order.
     head (list[float]): (D,) z = SCALE * head · embedding of the pair.
     names (str): "matched" reads the matched name, "both" the preferred one, too.
     context (bool): Read the mention's sentence.
     margin (float): A first candidate that is as far before the second is not in doubt.
     """
 
-    weights: dict[str, float]
+    weight: float
+    nil: float
     share: float
     head: list[float]
     names: str
@@ -96,28 +98,21 @@ class CrossEncoder:
     ) -> list[list[Candidate]]:
         """See `types.Reranker`. A candidate that the mention's own words name (tier "exact") keeps its
         score, and no other gets past it; among several such the sum decides."""
-        sums = self.sums(mentions, candidate_lists, contexts=contexts)
-        unit = self.settings.weights["score"]
+        read = self.read(mentions, candidate_lists, contexts=contexts)
+        unit = self.settings.share / self.settings.weight
         return [
-            reorder(candidates, values / unit)
-            for candidates, values in zip(candidate_lists, sums, strict=True)
+            reorder(candidates, np.array([c.score for c in candidates]) + unit * z)
+            for candidates, z in zip(candidate_lists, read, strict=True)
         ]
 
-    def sums(
+    def read(
         self,
         mentions: Sequence[str],
         candidate_lists: Sequence[Sequence[Candidate]],
         *,
         contexts: Optional[Sequence[str]] = None,
     ) -> list[np.ndarray]:
-        """u of the candidates of each mention, (B,) arrays (K,); see above."""
-        weights = np.array([self.settings.weights[name] for name in LIST])
-        sums = [
-            list_features(self.kb, mention, candidates) @ weights
-            for mention, candidates in zip(mentions, candidate_lists, strict=True)
-        ]
-        if not self.settings.share:
-            return sums
+        """z of the candidates of each mention, (B,) arrays (K,); equal pairs are read once."""
         texts = contexts if self.reads_context and contexts is not None else [""] * len(mentions)
         pairs = [
             make_pair(mention, text, candidate, names=self.settings.names)
@@ -128,9 +123,9 @@ class CrossEncoder:
         head = np.array(self.settings.head, dtype=np.float32)
         z = SCALE * (self.encoder.encode(distinct) @ head) if distinct else np.zeros(0)
         place = {pair: i for i, pair in enumerate(distinct)}
-        read = self.settings.share * z[[place[pair] for pair in pairs]]
-        bounds = np.cumsum([len(values) for values in sums])[:-1]
-        return [a + b for a, b in zip(sums, np.split(read, bounds), strict=True)]
+        read = z[[place[pair] for pair in pairs]].astype(np.float64)
+        bounds = np.cumsum([len(candidates) for candidates in candidate_lists])[:-1]
+        return np.split(read, bounds)
 
 
 def is_doubtful(candidates: Sequence[Candidate], margin: float) -> bool:
@@ -198,7 +193,7 @@ def _read(folder: Path) -> CrossSettings:
         settings = CrossSettings(*(about[name] for name in CrossSettings._fields))
     except KeyError as error:
         raise TermlinkError("TL621", path=folder / FILE, reason=f"no {error}") from error
-    if set(settings.weights) != set(LIST) or settings.weights["score"] <= 0:
-        reason = "it has weights of other features, or none on the score"
+    if not settings.weight > 0:
+        reason = f"its weight is {settings.weight!r}, expected a number above 0"
         raise TermlinkError("TL621", path=folder / FILE, reason=reason)
     return settings

@@ -1,11 +1,11 @@
-"""Trains a cross-encoder: see `cross_encoder`. The weights of the features are fitted first, on the
-lists alone; the encoder learns what they leave open; how much of it counts is fitted on the dev lists.
+"""Trains a cross-encoder: see `cross_encoder`. What the recall stage's scores are worth is fitted first;
+the encoder learns what they leave open; how much of it counts is fitted on the dev lists.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Optional
+from typing import Any, Literal, NamedTuple, Optional
 
 import numpy as np
 import torch
@@ -19,7 +19,6 @@ from ..training.settings import AT_LEAST_0, ModelSettings, read_settings, settin
 from ..training.world import World
 from .config import RerankConfig
 from .cross_encoder import NAME, SCALE, make_pair
-from .list_features import LIST, fit_list_weights
 from .lists import ListData, MentionList
 from .rerankers import write_about
 from .trainer import RerankTrainer
@@ -27,6 +26,21 @@ from .trainer import RerankTrainer
 HEAD = "reranker.head"
 #: Shares of z that are tried on the dev lists.
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+class FittedScores(NamedTuple):
+    """What a score of the recall stage is worth: u = weight (score - nil).
+
+    weight (float): Above 0.
+    nil (float): Score at which a candidate is worth as much as NIL.
+    """
+
+    weight: float
+    nil: float
+
+    def sums(self, scores: Sequence[float]) -> np.ndarray:
+        """u of scores, (K,)."""
+        return self.weight * (np.array(scores) - self.nil)
 
 
 @dataclass(frozen=True)
@@ -53,18 +67,18 @@ class TrainableCrossEncoder:
     """A cross-encoder with gradients (protocol `trainer.RerankModel`).
 
     settings (CrossModelSettings): What it reads.
-    weights (np.ndarray): (F,) of the features, which do not change.
+    fitted (FittedScores): What the recall stage's scores are worth; it does not change.
     """
 
     def __init__(
         self,
         settings: CrossModelSettings,
-        weights: np.ndarray,
+        fitted: FittedScores,
         *,
         device: torch.device,
         precision: str,
     ) -> None:
-        self.settings, self._weights = settings, weights
+        self.settings, self._fitted = settings, fitted
         self._encoder = TrainableEncoder(
             find_encoder(settings.encoder),
             ModelSettings(encoder=settings.encoder, max_length=settings.max_length),
@@ -117,7 +131,7 @@ class TrainableCrossEncoder:
 
         def more(part: Path) -> None:
             values = {
-                "weights": dict(zip(LIST, self._weights.tolist(), strict=True)),
+                **self._fitted._asdict(),
                 "share": share,
                 "head": self._head.detach().cpu().tolist(),
                 "names": self.settings.names,
@@ -138,15 +152,15 @@ class TrainableCrossEncoder:
         def loss(share: float) -> float:
             total = 0.0
             for found, z in zip(dev, read, strict=True):
-                u = np.append(self._base(found).cpu().numpy() + share * z, 0.0)
-                right = np.array([*found.right, not any(found.right)])
-                total += np.logaddexp.reduce(u) - np.logaddexp.reduce(u[right])
+                sums = np.append(self._base(found).cpu().numpy() + share * z, 0.0)
+                total += list_loss(sums, np.array([*found.right, not any(found.right)]))
             return total
 
         return min(SHARES, key=loss)
 
     def _base(self, found: MentionList) -> Tensor:
-        return torch.from_numpy(found.features @ self._weights).float().to(self._head.device)
+        base = self._fitted.sums([c.score for c in found.candidates])
+        return torch.from_numpy(base).float().to(self._head.device)
 
     def _read(self, lists: Sequence[MentionList]) -> Tensor:
         """z of all candidates, one list after the other."""
@@ -174,6 +188,36 @@ class TrainableCrossEncoder:
         return found
 
 
+def fit_scores(lists: Sequence[MentionList]) -> FittedScores:
+    """Weight and NIL by conditional logit: the least mean of -log of the softmax share of the right
+    candidates, of NIL where there is none."""
+    from scipy.optimize import minimize
+
+    most = max(len(found.candidates) for found in lists)
+    scores = np.full((len(lists), most), -np.inf)  # (B, K)
+    right = np.zeros((len(lists), most + 1), dtype=bool)
+    for i, found in enumerate(lists):
+        scores[i, : len(found.candidates)] = [c.score for c in found.candidates]
+        right[i, : len(found.right)] = found.right
+    right[:, most] = ~right.any(axis=1)  # the last column is NIL
+
+    def loss(values: np.ndarray) -> float:
+        sums = np.append(np.exp(values[0]) * scores + values[1], np.zeros((len(lists), 1)), axis=1)
+        of_right = np.where(right, sums, -np.inf)
+        return float(
+            (np.logaddexp.reduce(sums, axis=1) - np.logaddexp.reduce(of_right, axis=1)).mean()
+        )
+
+    log_weight, bias = minimize(loss, np.array([2.0, -4.0]), method="Nelder-Mead").x.tolist()
+    weight = float(np.exp(log_weight))
+    return FittedScores(weight, -bias / weight)
+
+
+def list_loss(sums: np.ndarray, right: np.ndarray) -> float:
+    """-log of the softmax share of the right ones."""
+    return float(np.logaddexp.reduce(sums) - np.logaddexp.reduce(sums[right]))
+
+
 def make_cross_trainer(
     config: RerankConfig,
     data: ListData,
@@ -188,12 +232,8 @@ def make_cross_trainer(
     RAISES (TermlinkError): TL411 for a setting that does not fit, TL300 to TL303 for the encoder.
     """
     settings = read_settings(CrossModelSettings, config.model, "reranker.model")
-    weights = fit_list_weights(
-        [found.features for found in data.lists],
-        [np.array(found.right) for found in data.lists],
-    )
     model = TrainableCrossEncoder(
-        settings, weights, device=world.device, precision=config.run.precision
+        settings, fit_scores(data.lists), device=world.device, precision=config.run.precision
     )
     return RerankTrainer(config, data, model, world=world, report=report)
 

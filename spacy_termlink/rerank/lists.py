@@ -11,8 +11,7 @@ from ..candidates.left_out import synonym_candidates
 from ..candidates.names import UniqueNames
 from ..terminology.store import Terminology
 from ..training.schedule import generator
-from ..types import Candidate, KnowledgeBase
-from .list_features import list_features
+from ..types import Candidate
 
 
 class MentionList(NamedTuple):
@@ -21,14 +20,12 @@ class MentionList(NamedTuple):
     mention (str): As written, or the long form that its document gives.
     candidates (tuple[Candidate, ...]): Best first, as the recall stage proposes them.
     right (tuple[bool, ...]): Of each candidate; none is for a NIL mention.
-    features (np.ndarray): (K, F), see `list_features`.
     context (str): The sentence, "" where there is none.
     """
 
     mention: str
     candidates: tuple[Candidate, ...]
     right: tuple[bool, ...]
-    features: np.ndarray
     context: str = ""
 
 
@@ -54,8 +51,7 @@ class ListData:
         self._order: tuple[int, list[int]] = (-1, [])
         digest = hashlib.sha256()
         for found in (*self.lists, *self.dev):
-            parts = found.mention, found.context, found.candidates, found.right
-            digest.update(json.dumps(parts).encode("utf8"))
+            digest.update(json.dumps(found).encode("utf8"))
         #: Equal for equal data: a resumed run needs what it began with.
         self.sha256 = digest.hexdigest()
 
@@ -91,24 +87,19 @@ def synonym_lists(kb: Any, *, k: int, most: int = 0, seed: int = 0) -> list[Ment
         own = kb.names.rows(row)
         right = set(terminology.concept_ids(sorted(set(terminology.concept_rows[own].tolist()))))
         if candidates:
-            made.append(make_list(kb, terminology.name_text(int(own[0])), candidates, right))
+            made.append(make_list(terminology.name_text(int(own[0])), candidates, right))
     return made
 
 
 def make_list(
-    kb: KnowledgeBase,
-    mention: str,
-    candidates: Sequence[Candidate],
-    right: Container[str],
-    context: str = "",
+    mention: str, candidates: Sequence[Candidate], right: Container[str], context: str = ""
 ) -> MentionList:
-    """A list with its features.
+    """A list whose right candidates are those of given concepts.
 
     right (Container[str]): Ids of the right concepts.
     """
-    features = list_features(kb, mention, candidates)
     flags = tuple(c.concept_id in right for c in candidates)
-    return MentionList(mention, tuple(candidates), flags, features, context)
+    return MentionList(mention, tuple(candidates), flags, context)
 
 
 def hold_out(
@@ -139,7 +130,6 @@ def _nil(found: MentionList) -> MentionList:
     return found._replace(
         candidates=tuple(found.candidates[row] for row in rows),
         right=(False,) * len(rows),
-        features=found.features[rows],
     )
 
 
