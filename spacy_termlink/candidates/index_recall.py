@@ -10,7 +10,7 @@ from .dense_index import EF_SEARCH, DenseIndex
 #: Rows of a block that is compared with all queries at once.
 BLOCK_ROWS = 32_768
 #: Recall of the nearest names that an index should reach on the sample, and of how many of them.
-WANTED, K = 0.97, 10
+WANTED, K = 0.98, 10
 #: Names searched for with their own row left out.
 N_QUERIES = 256
 #: Steps of effort that are tried: nodes that a graph search keeps, lists that are gone through.

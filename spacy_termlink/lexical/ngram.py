@@ -19,6 +19,8 @@ POINT_BITS = np.uint64(21)
 _END = 10  # line feed: never in a normal form
 ARRAYS = ("vocabulary", "idf", "by_name_offsets", "by_name_ids", "by_name_weights",
           "by_gram_offsets", "by_gram_rows", "by_gram_weights")  # fmt: skip
+#: Names counted together when an index is built.
+BLOCK_NAMES = 200_000
 #: Mentions looked at together.
 CHUNK = 64
 #: A mention's rarest n-grams are followed until this many names were met: the others say little and
@@ -52,16 +54,10 @@ class NgramIndex:
 
         texts (Sequence[str]): Normal forms.
         """
-        owners, grams = ngrams(texts)
-        vocabulary, ids = np.unique(grams, return_inverse=True)
-        counts = sp.csr_matrix(
-            (np.ones(len(ids), dtype=np.float64), (owners, ids)),
-            shape=(len(texts), len(vocabulary)),
-        )
-        counts.sum_duplicates()
-        df = np.bincount(counts.indices, minlength=len(vocabulary))
+        blocks = [_count(texts[i : i + BLOCK_NAMES]) for i in range(0, len(texts), BLOCK_NAMES)]
+        vocabulary, df = _merge(blocks)
         idf = np.log((1 + len(texts)) / (1 + df)) + 1  # (vocabulary,)
-        by_name = _weighted(counts, idf)
+        by_name = _weigh_blocks(blocks, vocabulary, idf)
         by_gram = by_name.T.tocsr()
         return cls(
             {
@@ -243,6 +239,49 @@ def _is_cjk(points: np.ndarray) -> np.ndarray:
         | ((points >= 0xF900) & (points <= 0xFAFF))
         | ((points >= 0x20000) & (points <= 0x3FFFF))
     )
+
+
+def _count(texts: Sequence[str]) -> tuple[np.ndarray, sp.csr_matrix]:
+    """N-grams of some texts, ascending, and how often each text has each of them."""
+    owners, grams = ngrams(texts)
+    vocabulary, ids = np.unique(grams, return_inverse=True)
+    counts = sp.csr_matrix(
+        (np.ones(len(ids), dtype=np.float32), (owners, ids)), shape=(len(texts), len(vocabulary))
+    )
+    counts.sum_duplicates()
+    return vocabulary, counts
+
+
+def _merge(blocks: Sequence[tuple[np.ndarray, sp.csr_matrix]]) -> tuple[np.ndarray, np.ndarray]:
+    """All n-grams of the blocks, ascending, and how many texts have each."""
+    vocabulary, df = np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
+    for grams, counts in blocks:
+        some = np.bincount(counts.indices, minlength=len(grams))
+        vocabulary, places = np.unique(np.concatenate([vocabulary, grams]), return_inverse=True)
+        df = np.bincount(places, np.concatenate([df, some]), len(vocabulary)).astype(np.int64)
+    return vocabulary, df
+
+
+def _weigh_blocks(
+    blocks: list[tuple[np.ndarray, sp.csr_matrix]], vocabulary: np.ndarray, idf: np.ndarray
+) -> sp.csr_matrix:
+    """Rows of all texts; a block is let go when it is done, so that they are there once."""
+    n_values = sum(counts.nnz for _, counts in blocks)
+    ids, weights = np.empty(n_values, dtype=np.int32), np.empty(n_values, dtype=np.float32)
+    lengths, first = [np.zeros(1, dtype=np.int64)], 0
+    while blocks:
+        grams, counts = blocks.pop(0)
+        counts = sp.csr_matrix(
+            (counts.data.astype(np.float64), np.searchsorted(vocabulary, grams)[counts.indices],
+             counts.indptr), shape=(counts.shape[0], len(vocabulary)),
+        )  # fmt: skip
+        weighted = _weighted(counts, idf)
+        last = first + weighted.nnz
+        ids[first:last], weights[first:last] = weighted.indices, weighted.data
+        lengths.append(np.diff(weighted.indptr).astype(np.int64))
+        first = last
+    offsets = np.cumsum(np.concatenate(lengths))
+    return sp.csr_matrix((weights, ids, offsets), shape=(len(offsets) - 1, len(vocabulary)))
 
 
 def _weighted(counts: sp.csr_matrix, idf: np.ndarray) -> sp.csr_matrix:

@@ -123,3 +123,13 @@ def test_no_names_and_no_mentions():
     empty, one = NgramIndex.build([]), NgramIndex.build(["pain"])
     assert empty.search(empty.vectors(["pain"]), n=3)[0].shape == (1, 0)
     assert one.search(one.vectors([]), n=3)[0].shape == (0, 1)
+
+
+@pytest.mark.parametrize("size", [1, 3, 7])
+def test_an_index_counted_in_blocks_is_the_same(monkeypatch, size):
+    texts = ["seizure", "focal seizure", "a", "", "癫痫 发作", "seizures", "heart attack", "a a a"]
+    whole = NgramIndex.build(texts)._arrays
+    monkeypatch.setattr("spacy_termlink.lexical.ngram.BLOCK_NAMES", size)
+    blocks = NgramIndex.build(texts)._arrays
+    for name, array in whole.items():
+        assert array.dtype == blocks[name].dtype and np.array_equal(array, blocks[name]), name
