@@ -107,6 +107,9 @@ MESSAGES = {
     "TL860": "The notes have no column '{name}' (found: {found}). Name the column of the {what} with {what}=.",
     "TL861": "Column '{field}' of the notes is there twice, or has the name of a column of the annotations. Rename it, or drop it.",
     "TL862": "Column '{name}' of the notes is {found}, and the {what} must be {wanted}. Cast it.",
+    "TL863": "Ids that stand on more than one note: {n}. Rename them, or keep one note of each: rows are told apart by them.",
+    "TL864": "{path} is not a vocabulary file of OMOP: {reason}. Pass CONCEPT.csv of a download from Athena.",
+    "TL865": "--omop-concepts is for the format omop, and this is {format}. Leave it out, or write a .csv.",
     # serve
     "TL850": "Cannot listen on {host}, port {port}: {reason}. Choose others with --host and --port.",
     "TL851": "The {what} is too long: at most {limit} {unit} are read.",

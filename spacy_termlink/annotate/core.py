@@ -1,6 +1,7 @@
 """The core: a record batch of notes in, a record batch of annotations out. No file, no process.
 
-The batch command and any other engine that hands out Arrow record batches call the same function.
+The batch command, Spark and Ray, and any other engine that hands out Arrow record batches call the
+same function.
 """
 
 import re
@@ -47,8 +48,10 @@ REJECTS = pa.schema(
         pa.field("error", pa.string()),
     ]
 )
-#: Docs handed to the pipeline at once. Fixed, so that equal notes meet in equal batches.
+#: A batch of docs that the pipeline gets ends at so many notes or characters: short notes are taken
+#: together, a long one does not make others wait in memory.
 BATCH_SIZE = 128
+BATCH_CHARS = 200_000
 #: spaCy's tokenizer takes signs off the ends of a word one by one, in a time that grows with the
 #: square of their number: a second for these, a day for a note of nothing else.
 MOST_SIGNS = 2000
@@ -64,6 +67,7 @@ class Linker(NamedTuple):
     kb, release, licence (str): Of its KB.
     url (str): Template of its concepts' pages on the web, "" if there are none.
     spans_key (Optional[str]): Span group it links, None for `doc.ents`.
+    source (str): What its terminology was read from.
     """
 
     name: str
@@ -72,14 +76,15 @@ class Linker(NamedTuple):
     licence: str
     url: str = ""
     spans_key: Optional[str] = None
+    source: str = ""
 
 
 class Annotated(NamedTuple):
     """What became of a batch of notes: every note has its rows in `annotations` (none, where nothing
     was found in it) or one row in `rejects`.
 
-    annotations (pa.RecordBatch): Columns of ANNOTATIONS: notes in the order given, then by offsets,
-        then linkers in pipeline order.
+    annotations (pa.RecordBatch): Columns of ANNOTATIONS, then those carried through: notes in the
+        order given, then by offsets, then linkers in pipeline order.
     rejects (pa.RecordBatch): Columns of REJECTS.
     n_annotated (int): Notes that went through the pipeline.
     """
@@ -98,8 +103,8 @@ def find_linkers(nlp: Language) -> list[Linker]:
     for name, component in nlp.pipeline:
         if isinstance(component, TermLinker):
             kb, key = component.kb, component.cfg["spans_key"]
-            url = kb.terminology.meta.get("url", "")
-            linkers.append(Linker(name, kb.name, kb.release, kb.licence, url, key))
+            url, source = (kb.terminology.meta.get(field, "") for field in ("url", "source"))
+            linkers.append(Linker(name, kb.name, kb.release, kb.licence, url, key, source))
     return linkers
 
 
@@ -109,6 +114,8 @@ def annotate_batch(
     *,
     text_field: str = "text",
     id_field: str = "note_id",
+    line_field: Optional[str] = "line",
+    carry: Sequence[str] = (),
     linkers: Optional[Sequence[Linker]] = None,
     on_doc: Optional[OnDoc] = None,
 ) -> Annotated:
@@ -118,43 +125,89 @@ def annotate_batch(
     it had not been there. No exception's message is kept, it could quote the note.
 
     nlp (Language): A pipeline with `term_linker` components.
-    batch (pa.RecordBatch): Has the two fields; a field "line" numbers the notes for the rejects,
-        else they are numbered from 1.
+    batch (pa.RecordBatch): Has the two fields.
     text_field, id_field (str): Fields of the text (string) and of the id (string or integer).
+    line_field (Optional[str]): Field that numbers the notes for the rejects; where it is missing, or
+        None, they are numbered from 1.
+    carry (Sequence[str]): Fields whose values are repeated in every row of their note.
     linkers (Optional[Sequence[Linker]]): From `find_linkers`, to find them once for many batches.
     on_doc (Optional[OnDoc]): Called with (note_id, doc, rows) for each annotated note, in order.
     RETURNS (Annotated): Annotations and rejects.
+    RAISES (TermlinkError): TL861 if a field to carry has the name of a column of the result.
     """
+    check_carried(carry)
     linkers = find_linkers(nlp) if linkers is None else linkers
     assessed = find_assessors(nlp)
     rows: list[tuple] = []
     rejects: list[Reject] = []
+    places: list[int] = []  # row of the batch that each row comes from
     n_annotated = 0
-    for note, doc in _process(nlp, list(_notes(nlp, batch, text_field, id_field))):
+    notes = list(_notes(nlp, batch, text_field, id_field, line_field))
+    for place, (note, doc) in enumerate(_process(nlp, notes)):
         if isinstance(doc, Reject):
             rejects.append(doc)
             continue
         n_annotated += 1
         of_doc = list(_rows(note, doc, linkers, assessed))
         rows.extend(of_doc)
+        places.extend([place] * len(of_doc))
         if on_doc is not None:
             on_doc(
                 note.note_id, doc, [dict(zip(ANNOTATIONS.names, r, strict=True)) for r in of_doc]
             )
-    return Annotated(_to_batch(rows, ANNOTATIONS), _to_batch(rejects, REJECTS), n_annotated)
+    annotations = beside(to_batch(rows, ANNOTATIONS), batch.select(list(carry)), places)
+    return Annotated(annotations, to_batch(rejects, REJECTS), n_annotated)
+
+
+def check_carried(carry: Sequence[str], result: Sequence[str] = tuple(ANNOTATIONS.names)) -> None:
+    """Refuse a field that could not be told from another, or from a column of the result.
+
+    RAISES (TermlinkError): TL861.
+    """
+    for name in carry:
+        if name in result or carry.count(name) > 1:
+            raise TermlinkError("TL861", field=name)
+
+
+def beside(batch: pa.RecordBatch, carried: pa.RecordBatch, places: Sequence[int]) -> pa.RecordBatch:
+    """The columns of a batch, then those carried, of the rows that its own rows come from."""
+    taken = [column.take(pa.array(places, type=pa.int64())) for column in carried.columns]
+    fields = [*batch.schema, *carried.schema]
+    return pa.RecordBatch.from_arrays([*batch.columns, *taken], schema=pa.schema(fields))
 
 
 def _notes(
-    nlp: Language, batch: pa.RecordBatch, text_field: str, id_field: str
+    nlp: Language, batch: pa.RecordBatch, text_field: str, id_field: str, line_field: Optional[str]
 ) -> Iterator[Union[Note, Reject]]:
-    ids, texts = batch.column(id_field).to_pylist(), batch.column(text_field).to_pylist()
-    numbered = "line" in batch.schema.names
-    lines = batch.column("line").to_pylist() if numbered else range(1, len(ids) + 1)
-    for line, note_id, text in zip(lines, ids, texts, strict=True):
+    numbered = line_field in batch.schema.names
+    lines = batch.column(line_field).to_pylist() if numbered else range(1, batch.num_rows + 1)
+    columns = _values(batch.column(id_field)), _values(batch.column(text_field))
+    for line, note_id, text in zip(lines, *columns, strict=True):
+        if isinstance(note_id, _NotUtf8) or isinstance(text, _NotUtf8):
+            yield Reject(line, note_id if isinstance(note_id, str) else None, "not_utf8")
+            continue
         note = check_note(line, note_id, text)
         if isinstance(note, Note) and (code := find_unfit(nlp, note.text)):
             note = Reject(line, note.note_id, code)
         yield note
+
+
+class _NotUtf8:
+    """In the place of a string whose bytes are none: Arrow and Spark do not check what they take."""
+
+
+def _values(column: pa.Array) -> list[Any]:
+    try:
+        return column.to_pylist()
+    except UnicodeDecodeError:
+        return [_value(scalar) for scalar in column]
+
+
+def _value(scalar: pa.Scalar) -> Any:
+    try:
+        return scalar.as_py()
+    except UnicodeDecodeError:
+        return _NotUtf8()
 
 
 def find_unfit(nlp: Language, text: str) -> Optional[str]:
@@ -179,8 +232,7 @@ def _process(
 
 def _docs(nlp: Language, notes: Sequence[Note]) -> Iterator[Union[Doc, Reject]]:
     """Docs of a batch; after a failure, one note at a time, to find whose it is."""
-    for first in range(0, len(notes), BATCH_SIZE):
-        part = notes[first : first + BATCH_SIZE]
+    for part in _batches(notes):
         try:
             docs = list(nlp.pipe([note.text for note in part], batch_size=BATCH_SIZE))
             complete = len(docs) == len(part)  # an error handler of the user's drops docs
@@ -192,6 +244,20 @@ def _docs(nlp: Language, notes: Sequence[Note]) -> Iterator[Union[Doc, Reject]]:
             yield from (_checked(note, doc) for note, doc in zip(part, docs, strict=True))
         else:
             yield from (_doc_alone(nlp, note) for note in part)
+
+
+def _batches(notes: Sequence[Note]) -> Iterator[list[Note]]:
+    """Cut by BATCH_SIZE and BATCH_CHARS."""
+    part: list[Note] = []
+    chars = 0
+    for note in notes:
+        if part and (len(part) == BATCH_SIZE or chars + len(note.text) > BATCH_CHARS):
+            yield part
+            part, chars = [], 0
+        part.append(note)
+        chars += len(note.text)
+    if part:
+        yield part
 
 
 def _doc_alone(nlp: Language, note: Note) -> Union[Doc, Reject]:
@@ -260,7 +326,8 @@ def _row(note_id: str, span: Span, linker: Linker, assessed: bool) -> tuple[Any,
     )
 
 
-def _to_batch(rows: Sequence[tuple], schema: pa.Schema) -> pa.RecordBatch:
+def to_batch(rows: Sequence[tuple], schema: pa.Schema) -> pa.RecordBatch:
+    """Rows as a record batch, none as an empty one."""
     columns = zip(*rows, strict=True) if rows else [()] * len(schema)
     arrays = [pa.array(c, type=f.type) for c, f in zip(columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

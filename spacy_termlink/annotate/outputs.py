@@ -5,27 +5,18 @@ import json
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 import pyarrow.parquet as pq
 from spacy.tokens import Doc, DocBin
 
-from .. import __version__
 from ..errors import TermlinkError
 from ..files import atomic_file
 from .core import ANNOTATIONS, Linker
 from .html import render_note, write_page
+from .omop import NOTE_NLP, note_nlp_row
+from .omop_concepts import Wanted, read_concepts, want
 from .parts import PartFolder
-
-NLP_SYSTEM = f"spacy-termlink {__version__}"
-#: Columns of OMOP CDM 5.4, table note_nlp, in the order of its definition.
-NOTE_NLP = (
-    "note_nlp_id", "note_id", "section_concept_id", "snippet", "offset", "lexical_variant",
-    "note_nlp_concept_id", "note_nlp_source_concept_id", "nlp_system", "nlp_date", "nlp_datetime",
-    "term_exists", "term_temporal", "term_modifiers",
-)  # fmt: skip
-#: Widths of its text columns.
-LEXICAL_VARIANT_WIDTH, TERM_MODIFIERS_WIDTH = 250, 2000
 
 
 class Finished(NamedTuple):
@@ -36,6 +27,7 @@ class Finished(NamedTuple):
     linkers (Sequence[Linker]): Of the pipeline.
     date (str): Day the run was begun, ISO 8601.
     assessed (bool): Whether a component assessed assertion.
+    omop_concepts (Optional[Path]): OMOP's CONCEPT.csv, for the format omop.
     """
 
     parts: PartFolder
@@ -43,6 +35,7 @@ class Finished(NamedTuple):
     linkers: Sequence[Linker]
     date: str
     assessed: bool
+    omop_concepts: Optional[Path] = None
 
 
 def write_jsonl(run: Finished, path: Path) -> None:
@@ -60,43 +53,33 @@ def write_parquet(run: Finished, path: Path) -> None:
                 writer.write_batch(batch)
 
 
-def write_omop(run: Finished, path: Path) -> None:
-    """Rows of OMOP CDM 5.4's note_nlp as csv.
+def write_omop(run: Finished, path: Path) -> Optional[int]:
+    """Rows of OMOP CDM 5.4's note_nlp as csv; see `omop` and `omop_concepts`.
 
-    The terminologies here do not know OMOP's integer concept ids: those columns are 0, "no matching
-    concept", and term_modifiers holds the native id. term_exists is Y or N where a component
-    assessed assertion, else empty.
+    RETURNS (Optional[int]): Mentions that have a concept of OMOP, None without its vocabulary file.
     """
-    n_rows = 0
-    with path.open("w", encoding="utf8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
+    file = run.omop_concepts
+    concepts = {} if file is None else read_concepts(file, _linked(run))
+    n_rows = n_known = 0
+    with path.open("w", encoding="utf8", newline="") as out:
+        writer = csv.writer(out, lineterminator="\n")
         writer.writerow(NOTE_NLP)
         for batch in run.parts.tables("annotations", run.n_parts):
             for row in batch.to_pylist():
                 n_rows += 1
-                writer.writerow(_note_nlp(n_rows, row, run.date))
+                n_known += (row["kb"], row["concept_id"]) in concepts
+                writer.writerow(note_nlp_row(n_rows, row, concepts, run.date))
+    return None if file is None else n_known
 
 
-def _note_nlp(number: int, row: dict[str, Any], date: str) -> list[Any]:
-    exists = {None: "", "affirmed": "Y"}.get(row["assertion"], "N")
-    named = (
-        "kb",
-        "release",
-        "concept_id",
-        "concept_name",
-        "score",
-        "label",
-        "assertion",
-        "section",
-    )
-    modifiers = ";".join(
-        f"{name}={str(row[name]).replace(';', ',')}" for name in named if row[name] is not None
-    )
-    variant = row["text"][:LEXICAL_VARIANT_WIDTH]
-    return [
-        number, row["note_id"], 0, "", row["start"], variant, 0, 0, NLP_SYSTEM, date, "",
-        exists, "", modifiers[:TERM_MODIFIERS_WIDTH],
-    ]  # fmt: skip
+def _linked(run: Finished) -> list[Wanted]:
+    """The concepts of the run, each once."""
+    found: dict[tuple[str, str], None] = {}
+    for batch in run.parts.tables("annotations", run.n_parts):
+        columns = (batch.column(name).to_pylist() for name in ("kb", "concept_id"))
+        found.update(dict.fromkeys(zip(*columns, strict=True)))
+    names = {linker.kb: (linker.kb, linker.source) for linker in run.linkers}
+    return [want(kb, id_, names[kb]) for kb, id_ in sorted(key for key in found if key[1])]
 
 
 def write_spacy(run: Finished, path: Path) -> None:
@@ -125,7 +108,7 @@ class Format(NamedTuple):
     """
 
     suffixes: tuple[str, ...]
-    write: Callable[[Finished, Path], None]
+    write: Callable[[Finished, Path], Any]
 
 
 FORMATS = {
@@ -183,12 +166,14 @@ class Extras:
         return {}
 
 
-def write_output(run: Finished, path: Path, name: str) -> None:
+def write_output(run: Finished, path: Path, name: str) -> Any:
     """Write the output of a finished run in a format; the file appears when it is whole.
 
     It is written in the folder of the parts, so that a kill leaves no half of it elsewhere.
+
+    RETURNS (Any): What the format's function returns.
     """
-    _write_whole(run, path, FORMATS[name].write)
+    return _write_whole(run, path, FORMATS[name].write)
 
 
 def write_rejects(run: Finished, path: Path) -> None:
@@ -202,13 +187,14 @@ def _write_rejects(run: Finished, path: Path) -> None:
             file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in batch.to_pylist())
 
 
-def _write_whole(run: Finished, path: Path, write: Callable[[Finished, Path], None]) -> None:
+def _write_whole(run: Finished, path: Path, write: Callable[[Finished, Path], Any]) -> Any:
     path.parent.mkdir(parents=True, exist_ok=True)
     whole = run.parts.path / "output"
     with atomic_file(whole) as part:
-        write(run, part)
+        returned = write(run, part)
     try:
         whole.replace(path)
     except OSError:  # the reject file may lie on another disk
         with atomic_file(path) as part:
             shutil.copyfile(whole, part)
+    return returned

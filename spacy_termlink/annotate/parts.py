@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from ..errors import TermlinkError
 from ..files import atomic_folder, read_json, write_json
-from .core import REJECTS, Annotated
+from .core import REJECTS, Annotated, to_batch
 from .notes import Note, Reject
 
 MANIFEST = "manifest.json"
@@ -93,11 +93,9 @@ def cut_parts(items: Iterable[Union[Note, Reject]]) -> Iterator[Part]:
 
 def _part(number: int, items: Sequence[Union[Note, Reject]]) -> Part:
     notes = [item for item in items if isinstance(item, Note)]
-    columns = zip(*notes, strict=True) if notes else [()] * len(NOTES)
-    arrays = [pa.array(c, type=f.type) for c, f in zip(columns, NOTES, strict=True)]
     digest = hashlib.sha256(json.dumps([list(item) for item in items]).encode()).hexdigest()
     rejects = [item for item in items if isinstance(item, Reject)]
-    return Part(number, pa.RecordBatch.from_arrays(arrays, schema=NOTES), rejects, digest)
+    return Part(number, to_batch(notes, NOTES), rejects, digest)
 
 
 class PartFolder:
@@ -154,10 +152,7 @@ class PartFolder:
         result = _result(part, annotated, len(rejects))
         with atomic_folder(self.folder(part.number)) as folder:
             _write_batch(folder / "annotations.arrow", annotated.annotations)
-            columns = zip(*rejects, strict=True) if rejects else [()] * len(REJECTS)
-            arrays = [pa.array(c, type=f.type) for c, f in zip(columns, REJECTS, strict=True)]
-            batch = pa.RecordBatch.from_arrays(arrays, schema=REJECTS)
-            _write_batch(folder / "rejects.arrow", batch)
+            _write_batch(folder / "rejects.arrow", to_batch(rejects, REJECTS))
             for name, content in extra.items():
                 (folder / name).write_bytes(content)
             write_json(folder / "result.json", result._asdict())

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 from ..errors import TermlinkError
 from .core import find_linkers
 from .inputs import NoteSource
+from .omop_concepts import check_concepts
 from .outputs import Finished, write_output, write_rejects
 from .parts import Part, PartFolder, PartResult, cut_parts
 from .pipelines import fingerprint, load_pipeline
@@ -23,6 +24,7 @@ class Summary(NamedTuple):
     n_rejected (int): Notes refused; each has a line in the reject file.
     n_mentions, n_nil (dict[str, int]): Rows, and rows that are NIL, per KB in pipeline order.
     assessed (bool): Whether a component assessed assertion.
+    n_omop (Optional[int]): Rows with a concept of OMOP, None where they were not looked for.
     """
 
     n_annotated: int
@@ -30,6 +32,7 @@ class Summary(NamedTuple):
     n_mentions: dict[str, int]
     n_nil: dict[str, int]
     assessed: bool
+    n_omop: Optional[int] = None
 
 
 def run_annotation(
@@ -41,6 +44,7 @@ def run_annotation(
     rejects: Path,
     n_process: int = 1,
     resume: bool = False,
+    omop_concepts: Optional[Path] = None,
     on_part: OnPart = lambda n: None,
 ) -> Summary:
     """Annotate an input and write the output and the reject file, each only when it is whole.
@@ -54,13 +58,18 @@ def run_annotation(
     out (Path): Output; one that exists is replaced at the end.
     format (str): One of `outputs.FORMATS`.
     rejects (Path): Reject file.
-    n_process (int): Processes; each loads the pipeline.
+    n_process (int): Processes that annotate, of one thread each where there are several.
     resume (bool): Go on with the unfinished run of this output.
+    omop_concepts (Optional[Path]): OMOP's CONCEPT.csv, for the format omop.
     on_part (OnPart): Called with the number of notes of each part done.
     RETURNS (Summary): Counts.
-    RAISES (TermlinkError): TL008, TL809 to TL812, TL814, and what the input or the pipeline raises.
+    RAISES (TermlinkError): TL008, TL809 to TL812, TL814, TL864, TL865, and what the input or the pipeline raises.
     """
     _check_paths(source, out, rejects)
+    if omop_concepts is not None:
+        if format != "omop":
+            raise TermlinkError("TL865", format=format)
+        check_concepts(omop_concepts)
     nlp = load_pipeline(pipeline)
     parts = PartFolder(out.with_name(f"{out.name}.parts"))
     begun = parts.begin(_manifest(pipeline, source, format), resume=resume)
@@ -72,11 +81,11 @@ def run_annotation(
         raise
     linkers = find_linkers(nlp)
     summary = _summarise(results, [linker.kb for linker in linkers])
-    run = Finished(parts, len(results), linkers, begun["date"], summary.assessed)
+    run = Finished(parts, len(results), linkers, begun["date"], summary.assessed, omop_concepts)
     write_rejects(run, rejects)
-    write_output(run, out, format)
+    n_omop = write_output(run, out, format)
     parts.remove()
-    return summary
+    return summary._replace(n_omop=n_omop)
 
 
 def _check_paths(source: NoteSource, out: Path, rejects: Path) -> None:
@@ -118,10 +127,12 @@ def _work(
                 results[part.number] = done[part.number]
                 on_part(part.n_items)
 
-    if n_process == 1:
-        made: Iterator[PartResult] = map(Worker(nlp, parts, format).work, left())
-    else:
-        made = work_in_pool(left(), pipeline, parts.path, format, n_process)
+    worker = Worker(nlp, parts, format)
+    made = (
+        map(worker.work, left())
+        if n_process == 1
+        else work_in_pool(left(), worker, pipeline, n_process)
+    )
     for result in made:
         results[result.number] = result
         on_part(result.n_annotated + result.n_rejected)

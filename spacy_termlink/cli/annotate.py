@@ -36,13 +36,22 @@ def annotate_command(
         Optional[Literal["jsonl", "parquet", "spacy", "omop", "html"]],
         typer.Option(help="Format of the output. Default: by its suffix (.csv is omop)."),
     ] = None,
-    n_process: Annotated[int, typer.Option(min=1, help="Processes to work with.")] = 1,
+    n_process: Annotated[
+        int, typer.Option(min=1, help="Processes to work with: one a processor.")
+    ] = 1,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the unfinished run of this output.")
     ] = False,
     rejects: Annotated[
         Optional[Path],
         typer.Option(help="File of the notes refused, as jsonl. Default: OUTPUT.rejects.jsonl."),
+    ] = None,
+    omop_concepts: Annotated[
+        Optional[Path],
+        typer.Option(
+            metavar="CONCEPT.csv",
+            help="Vocabulary file of OMOP, for its integer concept ids. Default: they are 0.",
+        ),
     ] = None,
 ) -> None:
     """Find and link the mentions of many notes.
@@ -67,6 +76,7 @@ def annotate_command(
                 rejects=reject_file,
                 n_process=n_process,
                 resume=resume,
+                omop_concepts=omop_concepts,
                 on_part=bar.update,
             )
     except KeyboardInterrupt:
@@ -85,6 +95,9 @@ def _print(summary: "Summary", output: Path, rejects: Path) -> None:
     for kb, n in summary.n_mentions.items():
         nil = f", {100 * summary.n_nil[kb] / n:.1f} % NIL" if n else ""
         print(f"{kb}: {n:,} mentions{nil}")
+    if summary.n_omop is not None:
+        n_linked = sum(summary.n_mentions.values()) - sum(summary.n_nil.values())
+        print(f"omop: {summary.n_omop:,} of {n_linked:,} linked mentions have a concept id")
     if not summary.assessed:
         print("assertion was not assessed: a mention may be negated, uncertain, past or another's")
     print(f"annotations: {output}")

@@ -12,9 +12,9 @@ from spacy.tokens import DocBin
 from spacy_termlink.annotate.core import ANNOTATIONS, REJECTS, Annotated, Linker
 from spacy_termlink.annotate.html import render_note, write_page
 from spacy_termlink.annotate.notes import Note, Reject
+from spacy_termlink.annotate.omop import NOTE_NLP
 from spacy_termlink.annotate.outputs import (
     FORMATS,
-    NOTE_NLP,
     Extras,
     Finished,
     find_format,
