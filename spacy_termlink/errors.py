@@ -69,8 +69,6 @@ MESSAGES = {
     "TL636": "The question of the template '{template}' takes {n} tokens, and max_length is {max_length}: no room is left for mention and name. Shorten it, or raise max_length.",
     "TL637": "{path} cannot be loaded as a T5: {reason}.",
     "TL638": "The answers '{yes}' and '{no}' cannot be scored: {reason}. Choose others.",
-    "TL639": "{path} does not say what to ask: {reason}. Train the reranker again, or name the language.",
-    "TL640": "{path} holds no record with a negative of task '{task}'. Name tasks made by LexicalNegatives, or by Supervised with 'nearest' and 'random'.",
     # rerankers
     "TL620": "'{name}' is neither a reranker's folder nor a registered reranker. Use kb, none, or a folder of 'termlink train-reranker'.",
     "TL621": "{path} is not a reranker of this release: {reason}. Train it again with 'termlink train-reranker'.",

@@ -9,9 +9,16 @@ import numpy as np
 from ..lexical.coordination import split_coordination
 from ..types import Candidate
 
+#: Tiers that the mention's own words have found.
+NAMED = ("exact", "spelling")
+
 
 class Proposes(Protocol):
     """Candidates of mentions, as `MentionCandidates` gives them."""
+
+    @property
+    def every(self) -> bool:
+        """Whether scores are probabilities, each of its own candidate."""
 
     def generate(
         self, forms: Sequence[Sequence[str]], *, k: int, allowed: Optional[np.ndarray] = None
@@ -54,19 +61,28 @@ def find_groups(
     groups = []
     for whole, readings in zip(lists, ways, strict=True):
         best = _best([[by_part[part] for part in way] for way in readings], whole, threshold)
-        accepted = [c for candidates in best for c in accept(candidates, threshold)]
+        accepted = [
+            c for candidates in best for c in accept(candidates, threshold, every=proposed.every)
+        ]
         groups.append(list({c.concept_id: c for c in reversed(accepted)}.values())[::-1])
     return groups
 
 
-def accept(candidates: Sequence[Candidate], threshold: float) -> list[Candidate]:
-    """Candidates of one name that are accepted: all whose probability reaches the threshold. Scores
-    without a probability say which is best, not whether another one is right, too: of them the
-    first alone."""
+def accept(
+    candidates: Sequence[Candidate], threshold: float, *, every: bool = False
+) -> list[Candidate]:
+    """Candidates of one name that are accepted: all whose probability reaches the threshold. Scores that
+    are no probabilities say which is best, not whether another one is right, too: of them, and where
+    the mention's own words name the first, the first alone.
+
+    every (bool): Scores are probabilities.
+    """
     reached = [c for c in candidates if c.certainty >= threshold]
-    if any(c.probability is None for c in reached):
-        return reached[:1] if reached[:1] == list(candidates[:1]) else []
-    return reached
+    first = list(candidates[:1])
+    named = bool(first) and first[0].tier in NAMED
+    if not named and (every or all(c.probability is not None for c in reached)):
+        return reached
+    return first if reached[:1] == first else []
 
 
 def _best(

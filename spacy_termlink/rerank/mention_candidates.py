@@ -58,6 +58,12 @@ class MentionCandidates:
         """Whether the sentences of mentions play a part."""
         return self._reranker is not None and self._reranker.reads_context
 
+    @property
+    def every(self) -> bool:
+        """Whether a score is the probability of its own candidate, so that several may be right: says
+        the reranker, and a calibration takes its place."""
+        return self._calibration is None and getattr(self._reranker, "every", False)
+
     def generate(
         self,
         forms: Sequence[Sequence[str]],

@@ -211,6 +211,8 @@ def check(good: bool, field_name: str, value: object, expected: str) -> None:
 def _fits(value: Any, expected: Any) -> bool:
     if get_origin(expected) is Literal:
         return value in get_args(expected)
+    if get_origin(expected) is list:
+        return isinstance(value, list) and all(_fits(each, *get_args(expected)) for each in value)
     if get_origin(expected) is Union:
         return any(_fits(value, part) for part in get_args(expected))
     if expected is Loss:
@@ -225,5 +227,7 @@ def _fits(value: Any, expected: Any) -> bool:
 def _expected(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return f"one of {', '.join(get_args(kind))}"
+    if get_origin(kind) is list:
+        return "a list"
     names = {bool: "true or false", str: "a text in quotes", int: "a whole number"}
     return names.get(kind, "a number")

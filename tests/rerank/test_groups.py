@@ -11,6 +11,8 @@ def candidate(concept_id, score, probability=None, tier="hybrid"):
 class Proposed:
     """Answers from a table; what is asked for is kept."""
 
+    every = False
+
     def __init__(self, **answers):
         self.answers = {name.replace("_", " "): found for name, found in answers.items()}
         self.asked = []
@@ -82,6 +84,17 @@ def test_every_candidate_that_is_probable_enough_is_accepted():
     assert [c.concept_id for c in accept(both, 0.6)] == ["a", "b"]
     assert groups_of("hernia", Proposed(hernia=both)) == ["a", "b"]
     assert accept([], 0.6) == []
+
+
+def test_scores_that_are_probabilities_are_treated_as_such():
+    both = [candidate("a", 0.9), candidate("b", 0.7), candidate("c", 0.5)]
+    proposed = Proposed(hernia=both)
+    assert groups_of("hernia", proposed) == ["a"]
+    proposed.every = True
+    assert groups_of("hernia", proposed) == ["a", "b"]
+    # the second one's score is the recall stage's where a name has decided
+    named = [candidate("a", 1.0, tier="exact"), candidate("b", 0.9)]
+    assert [c.concept_id for c in accept(named, 0.6, every=True)] == ["a"]
 
 
 @pytest.mark.parametrize(("threshold", "wanted"), [(0.6, ["a"]), (0.95, [])])

@@ -9,6 +9,7 @@ from spacy_termlink.rerank.small_t5 import SmallT5Settings, build_small_t5
 from spacy_termlink.rerank.t5_model import YesNoModel, answer_ids
 
 NAMES = ["seizure", "epileptic fit", "heart attack", "myocardial infarction", "short stature"]
+GROUPS = [NAMES[:2], NAMES[2:4], NAMES[4:]]
 QUESTION = "is {mention} the same as {name}? yes or no:"
 SMALL = {"vocabulary": 120, "width": 16, "heads": 2, "wide": 24, "layers": 2}
 
@@ -16,7 +17,7 @@ SMALL = {"vocabulary": 120, "width": 16, "heads": 2, "wide": 24, "layers": 2}
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("t5") / "small"
-    build_small_t5(path, NAMES, [QUESTION, "yes", "no"], SmallT5Settings(**SMALL))
+    build_small_t5(path, GROUPS, [QUESTION, "yes", "no"], SmallT5Settings(**SMALL))
     return path
 
 
@@ -141,7 +142,7 @@ def test_what_is_no_t5_is_refused(folder, tiny_encoder, tmp_path):
 
 
 def test_two_builds_are_equal(folder, tmp_path):
-    build_small_t5(tmp_path / "b", NAMES, [QUESTION, "yes", "no"], SmallT5Settings(**SMALL))
+    build_small_t5(tmp_path / "b", GROUPS, [QUESTION, "yes", "no"], SmallT5Settings(**SMALL))
     for name in ("model.safetensors", "tokenizer.json", "config.json"):
         assert (tmp_path / "b" / name).read_bytes() == (folder / name).read_bytes(), name
 
@@ -149,9 +150,24 @@ def test_two_builds_are_equal(folder, tmp_path):
 def test_characters_are_tokens(tmp_path):
     settings = SmallT5Settings(**{**SMALL, "tokens": "characters"})
     build_small_t5(
-        tmp_path / "zh", ["胃切除术", "CT检查"], ["{mention}和{name}？", "是", "否"], settings
+        tmp_path / "zh", [["胃切除术", "CT检查"]], ["{mention}和{name}？", "是", "否"], settings
     )
     model = YesNoModel(tmp_path / "zh", yes="是", no="否", dtype="float32")
     assert [len(answer) for answer in model.answers] == [1, 1]
     tokens = model.tokenizer.encode("胃切除术和CT检查").tokens
     assert tokens == [*"胃切除术和ct检查", "</s>"]
+
+
+def test_tokens_of_the_same_concepts_begin_alike(tmp_path):
+    groups = [["renal cyst", "kidney cyst"], ["renal stone", "kidney stone"], ["eye cyst", "eye stone"],
+              ["ear pain", "ear ache"], ["eye pain", "eye ache"]]  # fmt: skip
+    build_small_t5(tmp_path / "t5", groups, [QUESTION, "yes", "no"], SmallT5Settings(**SMALL))
+    model = YesNoModel(tmp_path / "t5", yes="yes", no="no", dtype="float32")
+
+    def cosine(a, b):
+        rows = [model.table.detach()[model.tokenizer.token_to_id(word)] for word in (a, b)]
+        return float(torch.cosine_similarity(*rows, dim=0))
+
+    assert cosine("renal", "kidney") > 0.99
+    assert cosine("pain", "ache") > 0.99
+    assert cosine("renal", "ear") < 0.5
