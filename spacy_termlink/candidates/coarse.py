@@ -5,7 +5,7 @@ that takes a day on two cores and twice the memory. Here centroids are trained o
 is assigned once, and the lists are given their size before they are filled.
 """
 
-from typing import Any
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
@@ -25,6 +25,8 @@ QUANTISED_ROWS, ROTATED_ROWS = 65_536, 16_384
 ROTATIONS, FIRST_ROUND, LATER_ROUNDS = 8, 8, 2
 #: Nodes that a search for centroids keeps.
 EF_CENTROIDS = 64
+#: Clusters of the first level whose centroids a row is compared with, to find its list.
+CLUSTERS_COMPARED = 3
 
 
 def spread_rows(n: int, wanted: int) -> Any:
@@ -39,13 +41,14 @@ def build_ivf_sq8(vectors: Any) -> tuple[Any, None]:
     import faiss
 
     n, width = vectors.shape
-    quantiser = _train_lists(_sample(vectors, ROWS_PER_CENTROID * n_lists(n)), n_lists(n))
+    centroids = train_centroids(_sample(vectors, ROWS_PER_CENTROID * n_lists(n)), n_lists(n))
+    quantiser = _index_centroids(centroids.rows)
     index: Any = faiss.IndexIVFScalarQuantizer(
         quantiser, width, quantiser.ntotal, faiss.ScalarQuantizer.QT_8bit,
         faiss.METRIC_INNER_PRODUCT, False,
     )  # fmt: skip
     index.train(_sample(vectors, QUANTISED_ROWS))
-    _fill(index, vectors, None)
+    _fill(index, vectors, centroids)
     return index, None
 
 
@@ -65,12 +68,13 @@ def build_ivf_pq(vectors: Any) -> tuple[Any, Any]:
     rotation.train(_sample(vectors, ROTATED_ROWS))
     lists = n_lists(n)
     sample = rotation.apply(_sample(vectors, max(QUANTISED_ROWS, ROWS_PER_CENTROID * lists)))
-    quantiser = _train_lists(sample, lists)
+    centroids = train_centroids(sample, lists)
+    quantiser = _index_centroids(centroids.rows)
     index: Any = faiss.IndexIVFPQ(quantiser, width, lists, parts, bits, faiss.METRIC_INNER_PRODUCT)
     index.pq.cp.niter = ITERATIONS
     index.train(sample[spread_rows(len(sample), QUANTISED_ROWS)])
     del sample
-    _fill(index, vectors, rotation)
+    _fill(index, vectors, centroids, rotation)
     return faiss.IndexPreTransform(rotation, index), _build_refinement(vectors)
 
 
@@ -93,13 +97,48 @@ def _sample(vectors: Any, wanted: int) -> np.ndarray:
     return np.ascontiguousarray(vectors[spread_rows(len(vectors), wanted)])
 
 
-def _train_lists(sample: np.ndarray, lists: int) -> Any:
-    """The index of the lists' centroids."""
+class Centroids(NamedTuple):
+    """Centroids of lists.
+
+    rows (np.ndarray): (k, D) float32, of norm 1; those of one cluster lie together.
+    clusters (Optional[np.ndarray]): Centroids of the first level, (C, D); None where there is one
+        level only.
+    ends (np.ndarray): Where the centroids of each cluster end, (C,).
+    """
+
+    rows: np.ndarray
+    clusters: Optional[np.ndarray]
+    ends: np.ndarray
+
+    def nearest(self, rows: np.ndarray) -> np.ndarray:
+        """The centroid nearest to each row, of two levels among those of the nearest clusters.
+        (B,) int64."""
+        if self.clusters is None:
+            return np.argmax(rows @ self.rows.T, axis=1)
+        some = min(CLUSTERS_COMPARED, len(self.clusters))
+        near = np.argpartition(-(rows @ self.clusters.T), some - 1, axis=1)[:, :some]
+        best = np.full(len(rows), -np.inf, dtype=np.float32)
+        found = np.zeros(len(rows), dtype=np.int64)
+        for cluster, end in enumerate(self.ends.tolist()):
+            start = int(self.ends[cluster - 1]) if cluster else 0
+            members = np.flatnonzero((near == cluster).any(axis=1))
+            if start == end or not len(members):
+                continue
+            scores = rows[members] @ self.rows[start:end].T
+            nearest = np.argmax(scores, axis=1)
+            scores = scores[np.arange(len(members)), nearest]
+            better = scores > best[members]
+            best[members[better]] = scores[better]
+            found[members[better]] = start + nearest[better]
+        return found
+
+
+def _index_centroids(centroids: np.ndarray) -> Any:
+    """The index that finds the lists of a query."""
     import faiss
 
-    width = sample.shape[1]
-    centroids = train_centroids(sample, lists)
-    if lists < GRAPH_FROM:
+    k, width = centroids.shape
+    if k < GRAPH_FROM:
         flat = faiss.IndexFlatIP(width)
         flat.add(centroids)
         return flat
@@ -110,24 +149,25 @@ def _train_lists(sample: np.ndarray, lists: int) -> Any:
     return graph
 
 
-def train_centroids(sample: np.ndarray, k: int) -> np.ndarray:
-    """Centroids of norm 1, (k, D) float32, by spherical k-means. Many are trained on two levels:
-    sqrt(k) clusters, then in each as many as fit its share of the sample. That costs sqrt(k) instead
-    of k comparisons a row and round.
+def train_centroids(sample: np.ndarray, k: int) -> Centroids:
+    """k centroids by spherical k-means. Many are trained on two levels: sqrt(k) clusters, then in each
+    as many as fit its share of the sample. That costs sqrt(k) instead of k comparisons a row and
+    round.
     """
     if k < TWO_LEVELS_FROM:
-        return _kmeans(sample, k)
-    coarse = _kmeans(sample[spread_rows(len(sample), 256 * int(k**0.5))], int(k**0.5))
-    nearest = _nearest(sample, coarse)
-    sizes = np.bincount(nearest, minlength=len(coarse))
-    shares = _shares(sizes, k)
-    return np.concatenate(
-        [
-            _kmeans(sample[nearest == cluster], share)
-            for cluster, share in enumerate(shares.tolist())
-            if share
-        ]
-    )
+        return Centroids(_kmeans(sample, k), None, np.array([k]))
+    n_clusters = int(k**0.5)
+    clusters = _kmeans(sample[spread_rows(len(sample), 256 * n_clusters)], n_clusters)
+    one_level = Centroids(clusters, None, np.array([n_clusters]))
+    blocks = range(0, len(sample), BLOCK_ROWS)
+    nearest = np.concatenate([one_level.nearest(sample[i : i + BLOCK_ROWS]) for i in blocks])
+    shares = _shares(np.bincount(nearest, minlength=n_clusters), k)
+    parts = [
+        _kmeans(sample[nearest == cluster], share)
+        for cluster, share in enumerate(shares.tolist())
+        if share
+    ]
+    return Centroids(np.concatenate(parts), clusters, np.cumsum(shares))
 
 
 def _shares(sizes: np.ndarray, k: int) -> np.ndarray:
@@ -149,14 +189,7 @@ def _kmeans(rows: np.ndarray, k: int) -> np.ndarray:
     return kmeans.centroids
 
 
-def _nearest(rows: np.ndarray, centroids: np.ndarray) -> np.ndarray:
-    blocks = range(0, len(rows), BLOCK_ROWS)
-    return np.concatenate(
-        [np.argmax(rows[first : first + BLOCK_ROWS] @ centroids.T, axis=1) for first in blocks]
-    )
-
-
-def _fill(index: Any, vectors: Any, rotation: Any) -> None:
+def _fill(index: Any, vectors: Any, centroids: Centroids, rotation: Any = None) -> None:
     """Assign every row to its list, make room in the lists, then add the rows."""
     import faiss
 
@@ -169,7 +202,7 @@ def _fill(index: Any, vectors: Any, rotation: Any) -> None:
     assigned = np.empty(n, dtype=np.int64)
     for first in range(0, n, BLOCK_ROWS):
         rows = block(first)
-        assigned[first : first + len(rows)] = index.quantizer.search(rows, 1)[1][:, 0]
+        assigned[first : first + len(rows)] = centroids.nearest(rows)
     for number, size in enumerate(np.bincount(assigned, minlength=index.nlist).tolist()):
         index.invlists.resize(number, size)
         index.invlists.resize(number, 0)

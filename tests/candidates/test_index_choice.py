@@ -143,12 +143,20 @@ def test_blocks_do_not_change_the_index(vectors, spec, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("two_levels_from", [1, 1000])
 def test_centroids(vectors, monkeypatch, two_levels_from):
-    """As many as asked, of norm 1; on two levels they lie as near to the rows, or almost."""
+    """As many as asked, of norm 1; rows go to the nearest one, on two levels nearly always."""
     monkeypatch.setattr(coarse, "TWO_LEVELS_FROM", two_levels_from)
     centroids = coarse.train_centroids(vectors, 60)
-    assert centroids.shape == (60, WIDTH)
-    assert np.allclose(np.linalg.norm(centroids, axis=1), 1, atol=1e-5)
-    assert (vectors @ centroids.T).max(axis=1).mean() > 0.8
+    assert centroids.rows.shape == (60, WIDTH)
+    assert (centroids.clusters is None) == (two_levels_from == 1000)
+    assert centroids.ends[-1] == 60
+    assert np.allclose(np.linalg.norm(centroids.rows, axis=1), 1, atol=1e-5)
+    scores = vectors @ centroids.rows.T
+    assert scores.max(axis=1).mean() > 0.8
+    nearest = centroids.nearest(vectors)
+    right = np.mean(nearest == np.argmax(scores, axis=1))
+    assert right == 1.0 if two_levels_from == 1000 else 0.95 <= right < 1.0
+    monkeypatch.setattr(coarse, "CLUSTERS_COMPARED", 60)
+    assert np.array_equal(centroids.nearest(vectors), np.argmax(scores, axis=1))
 
 
 def test_shares_are_in_proportion_and_sum_up():
