@@ -45,7 +45,7 @@ def calibrate(
     generator, reranker = make_generator("hybrid", kb), kb.reranker
     proposed = MentionCandidates(kb, generator, reranker, calibrated=False)
     forms = [*mention_set.forms, *mention_set.nil_forms]
-    contexts = [m.context for m in (*mention_set.mentions, *mention_set.nil_mentions)]
+    contexts = [*mention_set.contexts, *mention_set.nil_contexts]
     documents = [*mention_set.documents, *mention_set.nil_documents]
     golds = [*mention_set.any_gold, *[[] for _ in mention_set.nil_forms]]
     lists = []

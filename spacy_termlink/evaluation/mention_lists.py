@@ -66,7 +66,7 @@ def _annotated_lists(kb: TermKB, source: SourceSettings, seed: int) -> list[Ment
         forms = [mentions.forms[i] for i in part]
         for i, candidates in zip(part, generate_forms(recall, forms, k=source.k), strict=True):
             if candidates:
-                text, context = mentions.forms[i][-1], mentions.mentions[i].context
+                text, context = mentions.forms[i][-1], mentions.contexts[i]
                 gold = set(mentions.any_gold[i])
                 made.append(make_list(text, candidates, gold, context))
     return made

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import TermlinkError
 from ..lexical.abbreviations import expand, find_abbreviations, long_forms
+from ..lexical.sections import find_sections, section_of, under_heading
 from ..terminology import Terminology
 from .mentions import AnnotatedDoc, Mention
 from .overlap import overlap_degrees
@@ -28,7 +29,10 @@ class MentionSet:
     overlap (np.ndarray): (N,) overlap degrees, NaN where there is none.
     documents (list[str]): Document of each mention; one without a document is its own.
     unknown (list[str]): Gold ids that the terminology does not know, sorted.
-    nil_mentions, nil_forms, nil_documents: The same of the M mentions without gold concepts.
+    contexts (list[str]): Sentence of each mention, with the heading of its section where its document
+        is there.
+    nil_mentions, nil_forms, nil_documents, nil_contexts: The same of the M mentions without gold
+        concepts.
     positions, nil_positions (list[int]): Place of each mention in the file's order.
     """
 
@@ -41,6 +45,8 @@ class MentionSet:
     nil_mentions: list[Mention]
     nil_forms: list[list[str]]
     nil_documents: list[str]
+    contexts: list[str]
+    nil_contexts: list[str]
     positions: list[int]
     nil_positions: list[int]
 
@@ -62,6 +68,7 @@ def prepare_mentions(
     RAISES (TermlinkError): TL903 if no mention's document is among them.
     """
     forms = mention_forms(mentions, docs)
+    contexts = mention_contexts(mentions, docs)
     documents = [m.doc_id or f"mention {m.id}" for m in mentions]
     places = [i for i, m in enumerate(mentions) if m.concepts]
     nil = [i for i, m in enumerate(mentions) if not m.concepts]
@@ -80,6 +87,8 @@ def prepare_mentions(
         nil_mentions=[mentions[i] for i in nil],
         nil_forms=[forms[i] for i in nil],
         nil_documents=[documents[i] for i in nil],
+        contexts=[contexts[i] for i in places],
+        nil_contexts=[contexts[i] for i in nil],
         positions=places,
         nil_positions=nil,
     )
@@ -103,6 +112,21 @@ def mention_forms(
     resolved = {doc_id: long_forms(find_abbreviations(texts[doc_id])) for doc_id in wanted}
     return [
         list(dict.fromkeys([m.text, expand(m.text, resolved.get(m.doc_id, {}))])) for m in mentions
+    ]
+
+
+def mention_contexts(
+    mentions: Sequence[Mention], docs: Optional[Sequence[AnnotatedDoc]]
+) -> list[str]:
+    """The sentence of each mention as its file gives it, under the heading of its section where its
+    document is among `docs` and has headings."""
+    wanted = {m.doc_id for m in mentions if m.start is not None}
+    sections = {doc.doc_id: find_sections(doc.text) for doc in docs or () if doc.doc_id in wanted}
+    return [
+        under_heading(section_of(sections.get(m.doc_id, []), m.start or 0), m.context)
+        if m.context and m.start is not None
+        else m.context
+        for m in mentions
     ]
 
 

@@ -5,12 +5,13 @@ stands here, by `summary` and `significance`; nothing else searches.
 """
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Optional, Union
 
 import numpy as np
 
 from ..candidates import make_generator
+from ..rerank.groups import find_groups
 from ..rerank.mention_candidates import MentionCandidates
 from ..terminology import Terminology
 from ..types import Candidate, CandidateGenerator, Reranker
@@ -62,6 +63,8 @@ class SystemResult:
     k: int
     seconds: float
     n_reranked: Optional[int] = None
+    groups: list[list[str]] = field(default_factory=list)
+    nil_groups: list[list[str]] = field(default_factory=list)
 
 
 def evaluate_system(
@@ -92,7 +95,7 @@ def evaluate_system(
     """
     made = make_generator(generator, kb) if isinstance(generator, str) else generator
     forms = [*mention_set.forms, *mention_set.nil_forms]
-    contexts = _contexts(mention_set) if context else None
+    contexts = [*mention_set.contexts, *mention_set.nil_contexts] if context else None
     warm = MentionCandidates(
         kb, made, reranker
     )  # loads what is loaded late, so that it is not timed
@@ -103,8 +106,13 @@ def evaluate_system(
     start = time.perf_counter()
     found = proposed.generate(forms, k=k, contexts=contexts)
     seconds = time.perf_counter() - start
+    n_reranked = None if reranker is None else proposed.n_reranked
     n = len(mention_set.mentions)
     candidates, nil_candidates = found[:n], found[n:]
+    groups = [
+        list(dict.fromkeys(living_ids(kb.terminology, group)))
+        for group in find_groups(proposed, forms, found, threshold=proposed.threshold, k=k)
+    ]
     ids = [living_ids(kb.terminology, of_mention) for of_mention in candidates]
     gains, any_gold = Gains(kb.terminology), mention_set.any_gold
     return SystemResult(
@@ -125,12 +133,10 @@ def evaluate_system(
         applies_to=proposed.applies_to,
         k=k,
         seconds=seconds,
-        n_reranked=None if reranker is None else proposed.n_reranked,
+        n_reranked=n_reranked,
+        groups=groups[:n],
+        nil_groups=groups[n:],
     )
-
-
-def _contexts(mention_set: MentionSet) -> list[str]:
-    return [m.context for m in (*mention_set.mentions, *mention_set.nil_mentions)]
 
 
 def living_ids(terminology: Terminology, candidates: list[Candidate]) -> list[str]:

@@ -5,6 +5,8 @@ from typing import List
 
 from spacy.tokens import Doc, Span
 
+from ..lexical.sections import find_sections, section_of, under_heading
+
 #: Characters kept on each side of a mention: a reranker reads few tokens, and a note may be one line.
 REACH = 200
 #: Where a sentence ends in a document that no component has divided: notes break lines between
@@ -14,7 +16,8 @@ _END = re.compile(r"\n|(?<=[.;!?])\s+(?=[A-Z0-9])")
 
 def get_sentences(doc: Doc, spans: List[Span]) -> List[str]:
     """The sentence of each span, cut at REACH characters on each side: spaCy's where a component has
-    set the boundaries, else from one break of a line or end of a sentence to the next.
+    set the boundaries, else from one break of a line or end of a sentence to the next. The heading of
+    the section that it stands in comes before it: "FAMILY HISTORY: Mother had seizures."
 
     doc (Doc): The document.
     spans (List[Span]): Spans of it.
@@ -22,6 +25,7 @@ def get_sentences(doc: Doc, spans: List[Span]) -> List[str]:
     """
     text = doc.text
     known = doc.has_annotation("SENT_START")
+    sections = find_sections(text) if spans else []
     sentences = []
     for span in spans:
         if known:
@@ -29,7 +33,8 @@ def get_sentences(doc: Doc, spans: List[Span]) -> List[str]:
         else:
             start, end = _around(text, span.start_char, span.end_char)
         start, end = max(start, span.start_char - REACH), min(end, span.end_char + REACH)
-        sentences.append(" ".join(text[start:end].split()))
+        title = section_of(sections, span.start_char)
+        sentences.append(under_heading(title, " ".join(text[start:end].split())))
     return sentences
 
 

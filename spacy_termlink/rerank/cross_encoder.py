@@ -113,6 +113,8 @@ class CrossEncoder:
         contexts: Optional[Sequence[str]] = None,
     ) -> list[np.ndarray]:
         """z of the candidates of each mention, (B,) arrays (K,); equal pairs are read once."""
+        if not mentions:
+            return []
         texts = contexts if self.reads_context and contexts is not None else [""] * len(mentions)
         pairs = [
             make_pair(mention, text, candidate, names=self.settings.names)
@@ -121,7 +123,7 @@ class CrossEncoder:
         ]
         distinct = list(dict.fromkeys(pairs))
         head = np.array(self.settings.head, dtype=np.float32)
-        z = SCALE * (self.encoder.encode(distinct) @ head) if distinct else np.zeros(0)
+        z = SCALE * (self.encoder.encode(distinct) @ head)
         place = {pair: i for i, pair in enumerate(distinct)}
         read = z[[place[pair] for pair in pairs]].astype(np.float64)
         bounds = np.cumsum([len(candidates) for candidates in candidate_lists])[:-1]
