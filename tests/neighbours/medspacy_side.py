@@ -58,7 +58,8 @@ def command(kb, folder):
 
 def quiet(kb):
     """medspaCy's own splitter logs every token through loguru."""
-    nlp = medspacy.load(medspacy_enable=["medspacy_pyrush", "medspacy_context"])
+    names = ["medspacy_pyrush", "medspacy_context", "medspacy_sectionizer"]
+    nlp = medspacy.load(medspacy_enable=names)
     nlp.add_pipe("term_matcher", config={"kb": kb}, before="medspacy_context")
     nlp.add_pipe("term_linker", config={"kb": kb})
     with withhold_messages():

@@ -26,5 +26,5 @@ def test_context_and_sections(tiny_kb, tmp_path):
     # without ConText nobody has assessed anything, though its attributes exist
     sections = [[*row[:2], None, row[3]] for row in EXPECTED]
     assert found["sections alone"] == sections
-    assert [row[2] for row in found["pyrush"]] == [row[2] for row in EXPECTED]
+    assert found["pyrush"][:3] == EXPECTED[:3]
     assert "attack" not in stderr and "Mother" not in stderr, "words of the note in the log"
