@@ -108,6 +108,7 @@ MESSAGES = {
     "TL863": "Ids that stand on more than one note: {n}. Rename them, or keep one note of each: rows are told apart by them.",
     "TL864": "{path} is not a vocabulary file of OMOP: {reason}. Pass CONCEPT.csv of a download from Athena.",
     "TL865": "--omop-concepts is for the format omop, and this is {format}. Leave it out, or write a .csv.",
+    "TL866": "{path} would lie among the notes of {folder}, and be read as notes the next time. Write it elsewhere.",
     # serve
     "TL850": "Cannot listen on {host}, port {port}: {reason}. Choose others with --host and --port.",
     "TL851": "The {what} is too long: at most {limit} {unit} are read.",

@@ -1,4 +1,4 @@
-"""Streams notes from jsonl, csv, parquet, a folder of .txt, or stdin."""
+"""Streams notes from jsonl, csv, parquet, a folder of .txt or of such files, or stdin."""
 
 import csv
 import json
@@ -16,6 +16,7 @@ from .notes import Note, Reject, bad_characters, check_note
 TEXT_FIELDS = ("text", "note_text")
 ID_FIELDS = ("note_id", "doc_id", "id")
 STDIN = "-"
+KINDS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 
 Item = Union[Note, Reject]
 Row = tuple[int, Union[dict[str, Any], Reject]]
@@ -27,7 +28,8 @@ class NoteSource:
     path (str): File, folder, or "-".
     text_field, id_field (Optional[str]): Fields asked for; None takes the first of TEXT_FIELDS and
         ID_FIELDS that the first readable row has. A folder of .txt has no fields: the id is the path
-        below the folder without the suffix.
+        below the folder without the suffix. The files of a folder without a .txt are read one after
+        another, in the order of their paths.
     RAISES (TermlinkError): TL001, TL005 or TL801 if there is no such input.
     """
 
@@ -46,12 +48,12 @@ class NoteSource:
             return "stdin"
         path = Path(self.path)
         if path.is_dir():
-            return "folder"
-        kinds = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+            # where there is a .txt, the folder is one of .txt, and an output may lie beside them
+            return "tables" if _table_files(path) and not _text_files(path) else "folder"
         require_file(path)
-        if path.suffix.lower() not in kinds:
+        if path.suffix.lower() not in KINDS:
             raise TermlinkError("TL801", path=path)
-        return kinds[path.suffix.lower()]
+        return KINDS[path.suffix.lower()]
 
     def count(self) -> Optional[int]:
         """How many notes there are, for the progress bar: None on stdin, about right for csv."""
@@ -60,6 +62,8 @@ class NoteSource:
             return None
         if self.kind == "folder":
             return len(_text_files(path))
+        if self.kind == "tables":
+            return sum(source.count() or 0 for source in self._sources())
         if self.kind == "parquet":
             return _open_parquet(path).metadata.num_rows
         with path.open("rb") as file:
@@ -72,12 +76,26 @@ class NoteSource:
             note at all.
         """
         n_items = 0
-        items = self._read_folder() if self.kind == "folder" else self._read_rows()
-        for item in items:
+        for item in self._items():
             n_items += 1
             yield item
         if not n_items:
             raise TermlinkError("TL803", path=self.path)
+
+    def _items(self) -> Iterator[Item]:
+        if self.kind == "folder":
+            return self._read_folder()
+        return self._read_tables() if self.kind == "tables" else self._read_rows()
+
+    def _sources(self) -> Iterator["NoteSource"]:
+        for path in _table_files(Path(self.path)):
+            yield NoteSource(str(path), text_field=self.text_field, id_field=self.id_field)
+
+    def _read_tables(self) -> Iterator[Item]:
+        """Lines are numbered through, as if the files were one."""
+        items = (item for source in self._sources() for item in source._read_rows())
+        for number, item in enumerate(items, start=1):
+            yield item._replace(line=number)
 
     def _rows(self) -> Iterator[Row]:
         path = Path(self.path)
@@ -139,6 +157,18 @@ class NoteSource:
 
 def _text_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*.txt") if path.is_file())
+
+
+def _table_files(folder: Path) -> list[Path]:
+    """Files of notes below a folder; not what programs write beside theirs: hidden, `_`, empty."""
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if path.suffix.lower() in KINDS
+        and path.name[0] not in "._"
+        and path.is_file()
+        and path.stat().st_size
+    )
 
 
 def _json_rows(lines: Iterable[bytes]) -> Iterator[Row]:

@@ -63,7 +63,7 @@ def run_annotation(
     omop_concepts (Optional[Path]): OMOP's CONCEPT.csv, for the format omop.
     on_part (OnPart): Called with the number of notes of each part done.
     RETURNS (Summary): Counts.
-    RAISES (TermlinkError): TL008, TL809 to TL812, TL814, TL864, TL865, and what the input or the pipeline raises.
+    RAISES (TermlinkError): TL008, TL809 to TL812, TL814, TL864 to TL866, and what the input or the pipeline raises.
     """
     _check_paths(source, out, rejects)
     if omop_concepts is not None:
@@ -97,6 +97,10 @@ def _check_paths(source: NoteSource, out: Path, rejects: Path) -> None:
     for place in places:
         if places.count(place) > 1:
             raise TermlinkError("TL814", path=place)
+    if source.kind == "tables":  # the next run would read them as notes
+        for place in places[1:]:
+            if places[0] in place.parents:
+                raise TermlinkError("TL866", path=place, folder=source.path)
 
 
 def _manifest(pipeline: Sequence[str], source: NoteSource, format: str) -> dict[str, Any]:  # noqa: A002

@@ -22,7 +22,8 @@ def annotate_command(
     notes: Annotated[
         str,
         typer.Argument(
-            metavar="INPUT", help=".jsonl, .csv, .parquet, folder of .txt, or - (jsonl on stdin)."
+            metavar="INPUT",
+            help=".jsonl, .csv, .parquet, folder of these or of .txt, or - (jsonl on stdin).",
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Output file.")],

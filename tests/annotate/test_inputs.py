@@ -232,3 +232,29 @@ def test_a_closed_stdin(monkeypatch):
     monkeypatch.setattr("sys.stdin", None)
     with pytest.raises(TermlinkError, match="TL803.*stdin"):
         read("-")
+
+
+def test_a_folder_of_files_is_read_as_one(tmp_path):
+    folder = tmp_path / "notes"
+    (folder / "b").mkdir(parents=True)
+    (folder / "b" / "2.csv").write_text("id,text\nz,third\n")
+    (folder / "1.jsonl").write_text('{"doc_id": "x", "text": "first"}\nbroken\n')
+    pq.write_table(pa.table({"note_id": [7], "note_text": ["last"]}), folder / "c.parquet")
+    for name in ("_SUCCESS", ".1.jsonl", "_meta.jsonl", "readme.md"):
+        (folder / name).write_text("no note")
+    (folder / "0.jsonl").write_text("")
+    source = NoteSource(str(folder))
+    assert list(source.read()) == [
+        Note(1, "x", "first"), Reject(2, None, "broken_json"), Note(3, "z", "third"),
+        Note(4, "7", "last"),
+    ]  # fmt: skip
+    assert source.count() == 4
+    (folder / "b" / "note.txt").write_text("a note")
+    assert list(NoteSource(str(folder)).read()) == [Note(1, "b/note", "a note")]
+
+
+def test_fields_are_looked_for_in_every_file_of_a_folder(tmp_path):
+    (tmp_path / "1.jsonl").write_text('{"id": "x", "text": "first"}\n')
+    (tmp_path / "2.jsonl").write_text('{"id": "y", "body": "second"}\n')
+    with pytest.raises(TermlinkError, match="TL802.*2.jsonl.*'text'"):
+        list(NoteSource(str(tmp_path)).read())

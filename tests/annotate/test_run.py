@@ -225,6 +225,15 @@ def test_a_kill_while_the_output_is_written_leaves_nothing_beside_it(
     assert sorted(p.name for p in tmp_path.glob("*out*")) == ["out.jsonl", "out.rejects"]
 
 
+def test_an_output_is_not_put_among_the_notes(pipeline, notes, tmp_path):
+    path = notes("fever")
+    with pytest.raises(TermlinkError, match="TL866.*out.jsonl"):
+        run(pipeline(), path.parent, tmp_path / "out.jsonl", rejects=tmp_path.parent / "r")
+    with pytest.raises(TermlinkError, match="TL866.*r.jsonl"):
+        run(pipeline(), path.parent, tmp_path.parent / "o.jsonl", rejects=tmp_path / "r.jsonl")
+    assert not list(tmp_path.glob("*.parts"))
+
+
 @Language.component("chatty")
 def chatty(doc):
     if SECRET not in doc.text:  # the patterns of the rules pass through here when they are added
