@@ -62,12 +62,26 @@ def _print_several(reports: dict[str, dict[str, Any]]) -> None:
     several = [r["several"] for r in reports.values()]
     if not several[0]["n"]:
         return
-    print(f"\nThe {several[0]['n']} mentions of several concepts, hits@1:")
+    print(f"\nThe {several[0]['n']} mentions of several concepts:")
     rows = [
         [name, *(_figure(s[key]["hits@1"], s[key]["ci"]["hits@1"]) for s in several)]
         for key, name in (("any", "any of them first"), ("all", "all of them first"))
     ]
+    rows += [
+        [f"set {name}", *(_figure(s[name], s["ci"][name]) for s in _sets(reports, "several"))]
+        for name in ("precision", "recall", "f1")
+    ]
     print_table(["", *reports], rows)
+    print("\nSets of concepts of all mentions, at the threshold:")
+    rows = [
+        [name, *(_figure(s[name], s["ci"][name]) for s in _sets(reports))]
+        for name in ("precision", "recall", "f1")
+    ]
+    print_table(["", *reports], rows)
+
+
+def _sets(reports: dict[str, dict[str, Any]], part: str = "") -> list[dict[str, Any]]:
+    return [r["sets"][part] if part else r["sets"] for r in reports.values()]
 
 
 def _print_differences(differences: dict[str, Any], metrics: tuple[str, ...]) -> None:

@@ -12,6 +12,7 @@ from .overlap import BANDS, NO_BAND, bands
 from .pairs import spearman, spearman_interval
 from .ranking import METRICS
 from .reliability import outcomes_of, reliability_figures
+from .sets import set_figures
 from .system import SystemResult
 
 #: Group of mentions that the file gives no split or label.
@@ -28,7 +29,7 @@ def summarize(result: SystemResult, *, rows: Sequence[dict[str, Any]] = ()) -> d
         "n" and "n_documents" of the mentions with gold concepts, "mentions_per_second",
         "n_reranked" (None without a reranker), "n_unknown_gold" (mentions counted as misses because the terminology knows no gold id) and
         "unknown_gold" (those ids), "nil", "calibration" (None where the threshold applies to the
-        score), "all", "several", "spearman", "by_split", "by_label", "by_cardinality", "by_overlap"
+        score), "all", "several", "sets", "spearman", "by_split", "by_label", "by_cardinality", "by_overlap"
         and "errors".
     """
     mention_set = result.mention_set
@@ -45,6 +46,7 @@ def summarize(result: SystemResult, *, rows: Sequence[dict[str, Any]] = ()) -> d
         ),
         "all": mean_figures(result.figures_all, mention_set.documents),
         "several": several_figures(result),
+        "sets": set_figures(result),
         "spearman": spearman_figures(result),
         **{f"by_{name}": group_figures(result, groups_of(result, name)) for name in GROUPINGS},
         "errors": count_mistakes(list(rows) or describe_mentions(result)),
