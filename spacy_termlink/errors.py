@@ -194,7 +194,7 @@ MESSAGES = {
     "TL507": "{path}, line {line}: {reason}.",
     "TL508": "{path} has no name to look for: all its concepts are retired, or its names were left out.",
     "TL540": "An unfinished build lies in {folder}. Go on with --resume, or delete that folder to start anew.",
-    "TL541": "The unfinished build in {folder} was made with another {field}: {found!r}, now {value!r}. Resume with what it began with, or delete that folder.",
+    "TL541": "The unfinished build in {folder} was begun with {field} {found}, now {value}. Resume with what it began with, or delete that folder.",
     "TL542": "{path} was built with another encoder: its {field} is {found}, now {expected}. Only vectors of the same encoder can be taken over; build without --update.",
     "TL543": "{path} holds its vectors only approximately (index {factory}), so a KB updated from it would answer otherwise than one built anew. Build without --update, and with --keep-vectors if it is to be updated later.",
     "TL544": "Pass --encoder, or --update with the KB whose encoder is to be used.",

@@ -45,7 +45,7 @@ def build_ivf_sq8(vectors: Any) -> tuple[Any, None]:
     quantiser = _index_centroids(centroids.rows)
     index: Any = faiss.IndexIVFScalarQuantizer(
         quantiser, width, quantiser.ntotal, faiss.ScalarQuantizer.QT_8bit,
-        faiss.METRIC_INNER_PRODUCT, False,
+        faiss.METRIC_INNER_PRODUCT, True,  # what is left of a row without its centroid
     )  # fmt: skip
     index.train(_sample(vectors, QUANTISED_ROWS))
     _fill(index, vectors, centroids)

@@ -106,7 +106,7 @@ def _build_auto(vectors: Any, memory: Optional[float]) -> DenseIndex:
 def _measured(index: DenseIndex, recall: float) -> dict[str, Any]:
     effort = {"lists_searched": index.effort, "lists": index.n_lists}
     return {
-        f"recall@{K}": round(recall, 4),
+        f"recall@{K}": round(recall, 3),
         "recall_queries": min(N_QUERIES, len(index)),
         **(effort if index.n_lists else {"ef_search": index.effort}),
     }

@@ -11,6 +11,8 @@ from .dense_index import EF_SEARCH, DenseIndex
 BLOCK_ROWS = 32_768
 #: Recall of the nearest names that an index should reach on the sample, and of how many of them.
 WANTED, K = 0.98, 10
+#: Recall that is not worth more effort.
+NO_MATTER = 0.005
 #: Names searched for with their own row left out.
 N_QUERIES = 256
 #: Steps of effort that are tried: nodes that a graph search keeps, lists that are gone through.
@@ -70,21 +72,26 @@ def recall(index: DenseIndex, sample: Sample) -> float:
 
 
 def tune(index: DenseIndex, vectors: Any, *, sample: Optional[Sample] = None) -> float:
-    """Set the least effort at which the index reaches WANTED, else the most.
+    """Set the least effort at which the index reaches WANTED; where none does, the least that comes
+    about as near as any.
 
     index (DenseIndex): A graph or inverted lists; another is measured only.
     vectors (np.ndarray, VectorShards): What it was built of.
     RETURNS (float): The recall reached.
     """
     sample = take_sample(vectors) if sample is None else sample
-    reached = 0.0
+    reached: dict[Optional[int], float] = {}
     for effort in _efforts(index):
         if effort is not None:
             index.effort = effort
-        reached = recall(index, sample)
-        if reached >= WANTED:
+        reached[effort] = recall(index, sample)
+        if reached[effort] >= WANTED:
             break
-    return reached
+    least = min(WANTED, max(reached.values()) - NO_MATTER)
+    effort = next(effort for effort in reached if reached[effort] >= least)
+    if effort is not None:
+        index.effort = effort
+    return reached[effort]
 
 
 def _efforts(index: DenseIndex) -> Sequence[Optional[int]]:
