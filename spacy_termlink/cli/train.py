@@ -30,39 +30,41 @@ def train_command(
     from ..training.config import load_config, parse_overrides
 
     settings = load_config(config, parse_overrides(ctx.args))
-    from ..encoders import find_encoder
     from ..training.data import TrainingData
     from ..training.model import TrainableEncoder
+    from ..training.new_encoder import start_folder
     from ..training.trainer import Trainer
     from ..training.world import World
     from ._training import make_search
 
-    folder = find_encoder(settings.model.encoder)
-    world = World(settings.run.device)
-    try:
-        data = TrainingData(Path(settings.run.records), list(settings.tasks))
-        model = TrainableEncoder(
-            folder, settings.model, device=world.device, precision=settings.run.precision
-        )
-        with progress(total=settings.run.max_steps, desc="Training", unit="steps") as bar:
-
-            def report(event: Mapping[str, Any]) -> None:
-                text = f"loss {event['loss']:.3f}, {event['texts_per_second']:.0f} texts/s"
-                bar.set_postfix_str(text, refresh=False)
-                bar.update(event["step"] - bar.n)
-
-            trainer = Trainer(
-                settings,
-                data,
-                model,
-                world=world,
-                search=make_search(settings.refresh.index) if settings.refresh else None,
-                score=_dev_score(settings),
-                report=report if world.is_first else None,
+    records = Path(settings.run.records)
+    start = start_folder(settings.model.encoder, settings.new, records, settings.run.seed)
+    with start as folder:
+        world = World(settings.run.device)
+        try:
+            data = TrainingData(records, list(settings.tasks))
+            model = TrainableEncoder(
+                folder, settings.model, device=world.device, precision=settings.run.precision
             )
-            figures = trainer.run(out, resume=resume)
-    finally:
-        world.close()
+            with progress(total=settings.run.max_steps, desc="Training", unit="steps") as bar:
+
+                def report(event: Mapping[str, Any]) -> None:
+                    text = f"loss {event['loss']:.3f}, {event['texts_per_second']:.0f} texts/s"
+                    bar.set_postfix_str(text, refresh=False)
+                    bar.update(event["step"] - bar.n)
+
+                trainer = Trainer(
+                    settings,
+                    data,
+                    model,
+                    world=world,
+                    search=make_search(settings.refresh.index) if settings.refresh else None,
+                    score=_dev_score(settings),
+                    report=report if world.is_first else None,
+                )
+                figures = trainer.run(out, resume=resume)
+        finally:
+            world.close()
     if world.is_first:
         _print(figures, out, to_stdout=str(json_path) == "-")
         save_json(json_path, {**figures, "precision": model.precision})

@@ -56,11 +56,12 @@ def make_card(summary: Mapping[str, Any], config: TrainingConfig, data: Training
     figures, tasks = summary["figures"], summary["tasks"]
     terminologies = summary["terminologies"]
     restricted = [t["source"] for t in terminologies if not t.get("shareable")]
+    started = f"`{config.model.encoder}`" if config.model.encoder else "random weights"
     parts = [
         "---\npipeline_tag: sentence-similarity\ntags: [sentence-transformers, spacy-termlink]\n---",
         "# Encoder of concept names",
         f"Trained by `termlink train` (spacy-termlink {summary['termlink_version']}) from "
-        f"`{config.model.encoder}`, on the names and relations of the terminologies below. It turns "
+        f"{started}, on the names and relations of the terminologies below. It turns "
         "a name or a mention into an embedding; names of one concept lie near each other.",
         "Use: `termlink index TERMINOLOGY --encoder FOLDER -o KB`, or `SentenceTransformer(FOLDER)`.",
         "## Data",

@@ -83,9 +83,11 @@ def resolve_config(section: Mapping[str, Any]) -> TrainingConfig:
         "a section [training.tasks.NAME]",
     )
     refresh = section.get("refresh")
+    model, new = _model(section.get("model", {}))
     config = TrainingConfig(
         run=read_settings(RunSettings, own, "training"),
-        model=read_settings(ModelSettings, section.get("model", {}), "training.model"),
+        model=model,
+        new=new,
         optimizer=read_settings(
             OptimizerSettings, section.get("optimizer", {}), "training.optimizer"
         ),
@@ -100,6 +102,23 @@ def resolve_config(section: Mapping[str, Any]) -> TrainingConfig:
     for name, task in config.tasks.items():
         _check_refresh(config, f"training.tasks.{name}", name, task)
     return config
+
+
+def _model(block: Any) -> tuple[ModelSettings, Any]:
+    """[training.model] and, if it is there, [training.model.new]."""
+    where = "training.model"
+    check(isinstance(block, Mapping), where, block, "a section")
+    model = read_settings(ModelSettings, {k: v for k, v in block.items() if k != "new"}, where)
+    if "new" not in block:
+        check(bool(model.encoder), f"{where}.encoder", model.encoder, "a folder or a name")
+        return model, None
+    from .new_encoder import NewEncoderSettings  # torch is imported there
+
+    check(not model.encoder, f"{where}.encoder", model.encoder, 'none beside "new"')
+    new = read_settings(NewEncoderSettings, block["new"], f"{where}.new")
+    fits = new.width % new.heads == 0
+    check(fits, f"{where}.new.width", new.width, f"a multiple of heads, {new.heads}")
+    return model, new
 
 
 def parse_overrides(arguments: Sequence[str]) -> dict[str, Any]:

@@ -26,7 +26,8 @@ def setting(default: Any = MISSING, rule: Optional[Rule] = None) -> Any:
 class ModelSettings:
     """[training.model]: where training starts, and what a text becomes.
 
-    encoder (str): Encoder folder, or a Hugging Face name in the local cache.
+    encoder (str): Encoder folder, or a Hugging Face name in the local cache; "" with a section
+        [training.model.new], which builds one.
     pooling (str): "mean" or "cls"; "encoder" keeps the encoder's own.
     max_length (int): Tokens kept of a text in training, special tokens included. The saved encoder
         keeps its own maximum.
@@ -34,7 +35,7 @@ class ModelSettings:
         both, which keeps what the encoder knew of real language; 0 saves the trained weights.
     """
 
-    encoder: str = setting()
+    encoder: str = ""
     pooling: Literal["encoder", "mean", "cls"] = "encoder"
     max_length: int = setting(32, (lambda value: value >= 4, "a whole number, 4 or more"))
     average_with_start: float = setting(0.0, SHARE)
@@ -163,6 +164,7 @@ class TrainingConfig:
     run, model, optimizer, dev: The sections.
     refresh (Optional[RefreshSettings]): None without a section [training.refresh].
     tasks (dict[str, TaskSettings]): By name, sorted.
+    new (Optional[Any]): `new_encoder.NewEncoderSettings`, None without a section [training.model.new].
     raw (dict): The section [training] as given, overrides included.
     """
 
@@ -173,6 +175,7 @@ class TrainingConfig:
     refresh: Optional[RefreshSettings]
     tasks: dict[str, TaskSettings]
     raw: dict[str, Any]
+    new: Optional[Any] = None
 
 
 def read_settings(kind: type[Settings], values: Any, where: str) -> Settings:
