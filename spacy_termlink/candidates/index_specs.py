@@ -9,8 +9,7 @@ from ..errors import TermlinkError
 #: From this many names on `auto` takes HNSW: flat search costs 2 x names x D operations a query.
 #: (IVF is built faster, but loses two points of Hits@1 at the same speed.)
 HNSW_FROM = 20_000
-#: From this many names on `auto` takes inverted lists: a graph is built by one thread, and read into
-#: memory at each opening.
+#: From this many names on `auto` takes inverted lists: a graph is built by one thread.
 IVF_FROM = 1_000_000
 #: Gigabytes that an index may take where nothing is said.
 MEMORY = 8.0
