@@ -86,6 +86,10 @@ MESSAGES = {
     "TL722": '\'{name}\' learns, but save_kb = "path" would save the path of the KB that it started from. Set save_kb to "copy" or "hardlink", or name the component in frozen_components.',
     "TL723": "'{name}': no gold link to learn from ({nil} are NIL, {unknown} unknown to KB '{kb}', {barred} not allowed by label_types); its encoder will stay as it is. Put concept ids of the KB into kb_id of the gold spans.",
     "TL730": "Pipeline {path}: its component '{name}' ({factory}) comes from the package {package}, which is not installed here. Install it.",
+    "TL731": "'{name}': the names of {kb} were encoded with other weights than those of the pipeline's transformer (digest {found}, expected {expected}). Initialise or train the pipeline with the linker in it: that encodes the names again.",
+    "TL732": "'{name}' reads doc._.trf_data, which a document lacks. Put a component 'transformer' of spacy-transformers before it.",
+    "TL733": "'{name}' finds no transformer component of spacy-transformers in its pipeline. Add one before it, with the name that 'upstream' of its model says.",
+    "TL734": "spacy-termlink.TransformerListener.v1 needs spacy-transformers. Install it with: pip install 'spacy-termlink[shared-transformer]'.",
     # annotate
     "TL801": "{path} is no input of notes. Pass .jsonl, .csv, .parquet, a folder of .txt, or - for jsonl on stdin.",
     "TL802": "{path} has no field {wanted} (found: {found}). Name it with {option}.",

@@ -88,9 +88,12 @@ def make_term_linker(
     learning: Dict[str, Any],
 ) -> "TermLinker":
     """Make a `term_linker`; see TermLinker for the settings. Opens no file."""
-    from .term_linker import TermLinker
+    from .term_linker import TermLinker as Component
 
-    return TermLinker(
+    if model.name == "transformer_linker":
+        from .shared_linker import SharedTermLinker as Component  # type: ignore[assignment]
+
+    return Component(
         nlp.vocab,
         model,
         name,

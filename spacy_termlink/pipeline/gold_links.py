@@ -22,11 +22,15 @@ class GoldLink(NamedTuple):
     label (str): Of the span.
     forms (Forms): What linking would search it as: its text, then its long form if it has one.
     concept_id (str): The living concept.
+    document, start, end (int): Number of its example, and its characters there.
     """
 
     label: str
     forms: Forms
     concept_id: str
+    document: int = 0
+    start: int = 0
+    end: int = 0
 
 
 class GoldCounts:
@@ -79,7 +83,7 @@ def read_gold_links(
     allowed (Callable): Label -> mask over the concepts it may be linked to, None for all.
     """
     links: List[GoldLink] = []
-    for eg in examples:
+    for number, eg in enumerate(examples):
         spans, ids = [], []
         for span in get_spans(eg.reference, spans_key):
             living = _usable(span, terminology, counts, allowed) if span.kb_id_ else None
@@ -87,7 +91,10 @@ def read_gold_links(
                 spans.append(span)
                 ids.append(living)
         forms = _forms(eg, spans, resolve_abbreviations)
-        links += map(GoldLink, (span.label_ for span in spans), forms, ids)
+        links += [
+            GoldLink(span.label_, form, living, number, span.start_char, span.end_char)
+            for span, form, living in zip(spans, forms, ids, strict=True)
+        ]
         counts.mentions.update(
             (living, normalize(form[-1])) for form, living in zip(forms, ids, strict=True)
         )

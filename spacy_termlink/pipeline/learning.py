@@ -197,7 +197,12 @@ class LearnsLinks:
             [(self._label_types.get(link.label, ()), link.forms) for link in links],
             self._masks,
         )
-        return learner.batches.make(links, proposed, learner.n_batches)
+        anchors = [self._anchor(link) for link in links]
+        return learner.batches.make(anchors, proposed, learner.n_batches)
+
+    def _anchor(self, link: GoldLink) -> GoldLink:
+        """What stands for a gold link in a batch: its forms are encoded."""
+        return link
 
     def _is_stale(self) -> bool:
         """Whether the weights may not be those of the KB any more."""

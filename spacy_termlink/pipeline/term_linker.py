@@ -237,7 +237,9 @@ class TermLinker(SavedWithKb, LearnsLinks, TrainablePipe):
         docs (Iterable[Doc]): The documents, with their spans set.
         RETURNS (List[List[Link]]): Doc -> span -> link.
         """
-        proposed = self._stages(self.kb)
+        return self._link(docs, self._stages(self.kb))
+
+    def _link(self, docs: Iterable[Doc], proposed: MentionCandidates) -> List[List[Link]]:
         queries = [self._queries(doc, proposed.reads_context) for doc in docs]
         # Types -> (Forms, sentence) -> None: ordered sets, so that two runs search in the same order
         wanted: Dict[Types, Dict[Tuple[Forms, str], None]] = {}
