@@ -31,6 +31,7 @@ def main() -> None:
     parser.add_argument("sets", type=Path, help="folder of sets")
     parser.add_argument("kbs", type=Path, help="folder of KBs")
     parser.add_argument("-o", "--output", type=Path, required=True, help="folder of figures")
+    parser.add_argument("--reranker", help="compare the hybrid without and with this one")
     args = parser.parse_args()
     args.output.mkdir(parents=True, exist_ok=True)
     for name, (kb_name, options, whole) in SETS.items():
@@ -40,9 +41,11 @@ def main() -> None:
         docs = folder / "docs.jsonl"
         if docs.is_file():
             options = [*options, "--docs", docs]
+        if args.reranker:
+            options = [*options, "--reranker", "none", "--reranker", args.reranker]
         command = ["evaluate", kb, folder / "mentions.jsonl", "--cardinality", "single", *options]
         run(*command, "--json", args.output / f"{name}.json")
-        if whole:
+        if whole and not args.reranker:
             run("evaluate-docs", kb, docs, "--json", args.output / f"{name}-docs.json")
 
 

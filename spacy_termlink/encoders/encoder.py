@@ -23,6 +23,8 @@ from .weights import weight_files
 
 #: What is encoded: a text, or two that are read together.
 Text = Union[str, tuple[str, str]]
+#: (token states (B, T, D), tokens of the texts) -> (B, ..., D).
+Pool = Callable[[torch.Tensor, Sequence[Sequence[int]]], torch.Tensor]
 #: Tokens a batch holds: large enough for the matrix products, small enough for the cache.
 TOKENS_PER_BATCH = 2048
 #: A matrix of few rows takes another way through the library, which rounds otherwise: with this many
@@ -94,24 +96,37 @@ class TransformerEncoder:
             embedding too.
         progress (Callable[[int], object]): Called with the number of texts done since the last call.
         """
-        ids = [self._token_ids(text) for text in texts]
-        embeddings = np.empty((len(texts), self.width), dtype=np.float32)
+        return self._encode([self._token_ids(text) for text in texts], self._pool, progress)
+
+    def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+        """Embeddings of both texts of each pair, read together, (N, 2, D) float32 of norm 1: means over
+        the tokens of each, whatever the pooling; see `pool_pairs`."""
+        flat = self._encode([self._token_ids(pair) for pair in pairs], pool_pairs, None, 2)
+        return flat.reshape(len(pairs), 2, self.width)
+
+    def _encode(
+        self,
+        ids: list[list[int]],
+        pool: Pool,
+        progress: Optional[Callable[[int], object]],
+        n_parts: int = 1,
+    ) -> np.ndarray:
+        embeddings = np.empty((len(ids), n_parts * self.width), dtype=np.float32)
         lengths = [len(text) for text in ids]
         batches = token_batches(lengths, even_tokens(lengths, torch.get_num_threads()))
-        for rows, encoded in self._encode_batches(ids, batches):
+        for rows, encoded in self._encode_batches(partial(self._encode_batch, ids, pool), batches):
             embeddings[rows] = encoded
             if progress is not None:
                 progress(len(rows))
         return embeddings
 
     def _encode_batches(
-        self, ids: list[list[int]], batches: list[np.ndarray]
+        self, encode: Callable[[np.ndarray], np.ndarray], batches: list[np.ndarray]
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """A batch per thread, each with one thread of its own. Threads that share an operation wait
         for one another at its end, thousands of times a second, by spinning: where the processors
         are not all ours (a quota, other jobs) that costs more than all the arithmetic."""
         n_threads = torch.get_num_threads()
-        encode = partial(self._encode_batch, ids)
         if n_threads == 1:
             yield from ((rows, encode(rows)) for rows in batches)
             return
@@ -122,13 +137,13 @@ class TransformerEncoder:
             torch.set_num_threads(n_threads)
 
     @torch.inference_mode()
-    def _encode_batch(self, ids: list[list[int]], rows: np.ndarray) -> np.ndarray:
+    def _encode_batch(self, ids: list[list[int]], pool: Pool, rows: np.ndarray) -> np.ndarray:
         batch = [ids[row] for row in rows]
         if (n_tokens := sum(len(text) for text in batch)) < MIN_TOKENS:
             batch += [batch[-1]] * -(-(MIN_TOKENS - n_tokens) // len(batch[-1]))
         states = self._forward(batch)
-        pooled = torch.cat([self._pool(group) for group in states])[: len(rows)]  # (B, D)
-        return torch.nn.functional.normalize(pooled).numpy()
+        pooled = torch.cat(pool_groups(states, batch, pool))[: len(rows)]  # (B, ..., D)
+        return torch.nn.functional.normalize(pooled, dim=-1).flatten(1).numpy()
 
     def save(self, folder: Path) -> None:
         """Write an encoder folder that loads with the same fingerprint."""
@@ -149,8 +164,36 @@ class TransformerEncoder:
     def _token_ids(self, text: Text) -> list[int]:
         return token_ids(self._tokenizer, self.settings, text)
 
-    def _pool(self, states: torch.Tensor) -> torch.Tensor:
+    def _pool(self, states: torch.Tensor, ids: Sequence[Sequence[int]]) -> torch.Tensor:
         return states[:, 0] if self.settings.pooling == "cls" else states.mean(dim=1)
+
+
+def pool_groups(
+    states: Sequence[torch.Tensor], ids: Sequence[Sequence[int]], pool: Pool
+) -> list[torch.Tensor]:
+    """What a pooling makes of groups of equal length, (B, ..., D) each.
+
+    states (Sequence[torch.Tensor]): Token states of the groups, (B, T, D).
+    ids (Sequence[Sequence[int]]): Tokens of the texts, one group after the other.
+    """
+    made, first = [], 0
+    for group in states:
+        made.append(pool(group, ids[first : first + len(group)]))
+        first += len(group)
+    return made
+
+
+def pool_pairs(states: torch.Tensor, ids: Sequence[Sequence[int]]) -> torch.Tensor:
+    """Means over the tokens of both texts of pairs, (B, 2, D): the first one reaches to the special
+    token that ends it, which is the one that the pair ends with.
+
+    states (torch.Tensor): (B, T, D).
+    ids (Sequence[Sequence[int]]): (B,) pairs of T tokens.
+    """
+    ends = torch.tensor([list(row).index(row[-1]) for row in ids], device=states.device)
+    of_first = torch.arange(states.shape[1], device=states.device) <= ends[:, None]  # (B, T)
+    parts = torch.stack([of_first, ~of_first], dim=1).to(states.dtype)  # (B, 2, T)
+    return parts @ states / parts.sum(dim=-1, keepdim=True).clamp(min=1)
 
 
 def choose_dtype() -> str:

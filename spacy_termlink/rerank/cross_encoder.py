@@ -37,7 +37,8 @@ class CrossSettings(NamedTuple):
     weight (float): Of the recall stage's score.
     nil (float): Score at which a candidate is worth as much as NIL, before it is read.
     share (float): What z is multiplied by; 0 leaves the recall stage's order.
-    head (list[float]): (D,) z = SCALE * head · embedding of the pair.
+    head (list[float]): (D,), see below.
+    bias (float): z = SCALE (Σ head m n - bias), m and n the means over the tokens of mention and name.
     names (str): "matched" reads the matched name, "both" the preferred one, too.
     context (bool): Read the mention's sentence.
     margin (float): A first candidate that is as far before the second is not in doubt.
@@ -47,12 +48,14 @@ class CrossSettings(NamedTuple):
     nil: float
     share: float
     head: list[float]
+    bias: float
     names: str
     context: bool
     margin: float
 
 
-#: Factor of the head: its weights move by the learning rate, as all do, and z by as much more.
+#: With a head of ones, as training starts, z is this times the cosine of both texts, read together, less
+#: the bias: what a bi-encoder knows, before anything is learned about pairs.
 SCALE = 20.0
 
 
@@ -123,7 +126,8 @@ class CrossEncoder:
         ]
         distinct = list(dict.fromkeys(pairs))
         head = np.array(self.settings.head, dtype=np.float32)
-        z = SCALE * (self.encoder.encode(distinct) @ head)
+        halves = self.encoder.encode_pairs(distinct)  # (N, 2, D)
+        z = SCALE * ((halves[:, 0] * halves[:, 1]) @ head - self.settings.bias)
         place = {pair: i for i, pair in enumerate(distinct)}
         read = z[[place[pair] for pair in pairs]].astype(np.float64)
         bounds = np.cumsum([len(candidates) for candidates in candidate_lists])[:-1]

@@ -23,7 +23,12 @@ from .lists import ListData, MentionList
 from .rerankers import write_about
 from .trainer import RerankTrainer
 
-HEAD = "reranker.head"
+HEAD, BIAS = "reranker.head", "reranker.bias"
+#: Lists whose mean is the bias that training starts with.
+N_FIRST = 64
+#: Logarithm of the weight and the bias -weight * nil that the fit starts from, and what keeps it near them
+#: where the lists do not tell: all scores equal, or no list without a right candidate.
+START, PENALTY = np.array([2.5, -7.5]), 1e-5
 #: Shares of z that are tried on the dev lists.
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -86,7 +91,8 @@ class TrainableCrossEncoder:
             precision=precision,
         )
         self.precision = self._encoder.precision
-        self._head = torch.nn.Parameter(torch.zeros(self._encoder.width, device=device))
+        self._head = torch.nn.Parameter(torch.ones(self._encoder.width, device=device))
+        self._bias = torch.nn.Parameter(torch.zeros(1, device=device))
         trained = {
             name: value
             for name, value in self._encoder.parameters.items()
@@ -94,7 +100,13 @@ class TrainableCrossEncoder:
         }
         for name, value in self._encoder.parameters.items():
             value.requires_grad_(name in trained)
-        self.parameters: dict[str, Tensor] = {**trained, HEAD: self._head}
+        self.parameters: dict[str, Tensor] = {**trained, HEAD: self._head, BIAS: self._bias}
+
+    def start(self, lists: Sequence[MentionList]) -> None:
+        """Set the bias so that z is 0 on average, over the candidates of some lists."""
+        with torch.no_grad():
+            z = np.concatenate(self._read_all(lists))
+            self._bias += float(z.mean()) / SCALE
 
     def snapshot(self) -> dict[str, Tensor]:
         """A copy of the weights, on the processor."""
@@ -134,6 +146,7 @@ class TrainableCrossEncoder:
                 **self._fitted._asdict(),
                 "share": share,
                 "head": self._head.detach().cpu().tolist(),
+                "bias": float(self._bias.detach()),
                 "names": self.settings.names,
                 "context": self.settings.context,
                 "margin": self.settings.margin,
@@ -174,8 +187,9 @@ class TrainableCrossEncoder:
             for found in lists
             for candidate in found.candidates
         ]
-        embedded = self._encoder.embed([self._encoder.token_ids(pair) for pair in pairs])
-        return SCALE * (F.normalize(embedded, dim=-1) @ self._head)
+        halves = self._encoder.embed_pairs([self._encoder.token_ids(pair) for pair in pairs])
+        first, second = F.normalize(halves, dim=-1).unbind(dim=1)
+        return SCALE * ((first * second) @ self._head - self._bias)
 
     @torch.no_grad()
     def _read_all(self, lists: Sequence[MentionList], n: int = 16) -> list[np.ndarray]:
@@ -204,11 +218,10 @@ def fit_scores(lists: Sequence[MentionList]) -> FittedScores:
     def loss(values: np.ndarray) -> float:
         sums = np.append(np.exp(values[0]) * scores + values[1], np.zeros((len(lists), 1)), axis=1)
         of_right = np.where(right, sums, -np.inf)
-        return float(
-            (np.logaddexp.reduce(sums, axis=1) - np.logaddexp.reduce(of_right, axis=1)).mean()
-        )
+        losses = np.logaddexp.reduce(sums, axis=1) - np.logaddexp.reduce(of_right, axis=1)
+        return float(losses.mean() + PENALTY * ((values - START) ** 2).sum())
 
-    log_weight, bias = minimize(loss, np.array([2.0, -4.0]), method="Nelder-Mead").x.tolist()
+    log_weight, bias = minimize(loss, START, method="Nelder-Mead").x.tolist()
     weight = float(np.exp(log_weight))
     return FittedScores(weight, -bias / weight)
 
@@ -235,6 +248,7 @@ def make_cross_trainer(
     model = TrainableCrossEncoder(
         settings, fit_scores(data.lists), device=world.device, precision=config.run.precision
     )
+    model.start(data.batch(0, min(N_FIRST, len(data.lists))))
     return RerankTrainer(config, data, model, world=world, report=report)
 
 

@@ -13,9 +13,12 @@ from ..encoders.bert import is_plain_bert
 from ..encoders.encoder import (
     DTYPES,
     TOKENS_PER_BATCH,
+    Pool,
     Text,
     choose_dtype,
     load_tokenizer,
+    pool_groups,
+    pool_pairs,
     token_batches,
     token_ids,
 )
@@ -72,14 +75,21 @@ class TrainableEncoder:
 
     def embed(self, ids: Sequence[Sequence[int]]) -> Tensor:
         """Embeddings of tokenised texts, (N, D) float32, of any length, in the order given."""
+        cls = self._settings.pooling == "cls"
+        return self._embed(ids, lambda states, _: states[:, 0] if cls else states.mean(dim=1))
+
+    def embed_pairs(self, ids: Sequence[Sequence[int]]) -> Tensor:
+        """Both texts of tokenised pairs, (N, 2, D) float32; see `encoders.encoder.pool_pairs`."""
+        return self._embed(ids, pool_pairs)
+
+    def _embed(self, ids: Sequence[Sequence[int]], pool: Pool) -> Tensor:
         groups: dict[int, list[int]] = {}
         for row, text in enumerate(ids):
             groups.setdefault(len(text), []).append(row)
         lengths = sorted(groups)
         states = self._stack({t: torch.tensor([ids[row] for row in groups[t]]) for t in lengths})
-        cls = self._settings.pooling == "cls"
-        pooled = torch.cat([group[:, 0] if cls else group.mean(dim=1) for group in states])
         order = [row for t in lengths for row in groups[t]]
+        pooled = torch.cat(pool_groups(states, [ids[row] for row in order], pool))
         back = torch.empty(len(order), dtype=torch.long)
         back[torch.tensor(order)] = torch.arange(len(order))
         return pooled[back.to(pooled.device)]

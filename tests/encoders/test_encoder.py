@@ -12,6 +12,7 @@ from spacy_termlink.encoders.bert import BertForward, group_lengths
 from spacy_termlink.encoders.encoder import (
     MIN_TOKENS,
     TOKENS_PER_BATCH,
+    TransformerEncoder,
     even_tokens,
     token_batches,
 )
@@ -171,3 +172,21 @@ def test_batches_are_shared_evenly_by_the_threads(n_threads, lengths):
     # no thread has more to do than its share and one text, or than is worth a thread
     share = sum(lengths) / (n_threads * max(1, rounds))
     assert max(n_tokens, default=0) <= max(2 * MIN_TOKENS, share + max(lengths, default=0))
+
+
+def test_pairs_are_read_together_and_pooled_apart(tiny_encoder):
+    encoder = TransformerEncoder(tiny_encoder, dtype="float32")
+    pairs = [("fit", "seizure"), ("fit", "fit"), ("a longer mention of it", "x")]
+    found = encoder.encode_pairs(pairs)
+    assert found.shape == (3, 2, encoder.width)
+    assert np.linalg.norm(found, axis=-1) == pytest.approx(1, abs=1e-5)
+    for pair, halves in zip(pairs, found, strict=True):
+        ids = encoder._tokenizer.encode(*pair).ids
+        states = encoder._forward([ids])[0][0].numpy()
+        n_first = len(encoder._tokenizer.encode(pair[0]).ids)
+        for half, part in zip(halves, (states[:n_first], states[n_first:]), strict=True):
+            mean = part.mean(axis=0)
+            assert half == pytest.approx(mean / np.linalg.norm(mean), abs=1e-4)
+    # the same mention beside another name is read otherwise
+    assert not np.allclose(found[0, 0], found[1, 0], atol=1e-3)
+    assert encoder.encode_pairs([]).shape == (0, 2, encoder.width)

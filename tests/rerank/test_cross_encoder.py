@@ -31,7 +31,7 @@ def make_folder(path, encoder, **more):
     """A cross-encoder whose head is drawn at random."""
     shutil.copytree(encoder, path)
     head = np.random.default_rng(0).normal(size=32).round(3).tolist()
-    values = {"weight": 20.0, "nil": 0.5, "share": 0.5, "head": head, "names": "both",
+    values = {"weight": 20.0, "nil": 0.5, "share": 0.5, "head": head, "bias": 0.1, "names": "both",
               "context": False, "margin": 0.2}  # fmt: skip
     write_about(path, NAME, {**values, **more})
     return path
@@ -43,12 +43,19 @@ def folder(tmp_path, tiny_encoder):
 
 
 def read_by_hand(folder, pairs):
+    """SCALE (Σ head m n - bias): the tokens of mention and name, pooled apart after they were read
+    together."""
     encoder = TransformerEncoder(folder, dtype="float32")
-    ids = [encoder._tokenizer.encode(*pair).ids for pair in pairs]
-    states = [encoder._forward([row])[0][0] for row in ids]
-    head = np.array(json.loads((folder / "reranker.json").read_text())["head"])
-    means = [state.mean(dim=0).numpy() for state in states]
-    return np.array([SCALE * (m / np.linalg.norm(m)) @ head for m in means])
+    about = json.loads((folder / "reranker.json").read_text())
+    found = []
+    for pair in pairs:
+        ids = encoder._tokenizer.encode(*pair).ids
+        states = encoder._forward([ids])[0][0].numpy()
+        n_first = len(encoder._tokenizer.encode(pair[0]).ids)
+        halves = [states[:n_first].mean(axis=0), states[n_first:].mean(axis=0)]
+        m, n = (half / np.linalg.norm(half) for half in halves)
+        found.append(SCALE * ((m * n) @ np.array(about["head"]) - about["bias"]))
+    return np.array(found)
 
 
 def test_scores_by_hand(kb, folder):
