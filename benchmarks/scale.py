@@ -124,18 +124,31 @@ class Source:
         return moved
 
     def write(self, folder: Path, n: int) -> VectorShards:
-        """Write N vectors in shards; what is there already stays."""
+        """Write N vectors in shards; those that an earlier run left there stay."""
         folder.mkdir(parents=True, exist_ok=True)
+        starts = range(0, n, SHARD_ROWS)
+        for path in sorted(folder.glob("shard-*.npy"))[len(starts) :]:
+            path.unlink()
         paths = []
-        for number, first in enumerate(range(0, n, SHARD_ROWS)):
+        for number, first in enumerate(starts):
             rows = np.arange(first, min(n, first + SHARD_ROWS))
+            paths.append(folder / f"shard-{number:05d}.npy")
+            if is_whole(paths[-1], len(rows)):
+                continue
             copies = rows % len(self.vectors)
             vectors = self.jittered(copies, np.random.default_rng([1, number]))
             real = rows < len(self.vectors)
             vectors[real] = self.vectors[copies[real]]
-            paths.append(folder / f"shard-{number:05d}.npy")
             np.save(paths[-1], vectors)
         return VectorShards(paths)
+
+
+def is_whole(path: Path, n_rows: int) -> bool:
+    """Whether a file holds an array of so many rows."""
+    try:
+        return len(np.load(path, mmap_mode="r")) == n_rows
+    except (OSError, ValueError):
+        return False
 
 
 def run(code: str, *args: object) -> dict:
@@ -207,6 +220,9 @@ def main() -> None:
     parser.add_argument("--specs", nargs="+", default=["auto", "IVF_SQ8", "IVF_PQ"])
     parser.add_argument("--memory", type=float, default=8.0, help="GB for auto")
     parser.add_argument("--work", type=Path, required=True, help="folder for vectors and indexes")
+    parser.add_argument(
+        "--keep", action="store_true", help="leave the vectors in the work folder for another run"
+    )
     parser.add_argument("--json", type=Path, help="results, added to those that are there")
     parser.add_argument("--svg", type=Path, help="chart of ms per query")
     args = parser.parse_args()
@@ -229,6 +245,7 @@ def main() -> None:
             results = sorted([*kept, result], key=lambda r: (r["spec"], r["names"]))
             if args.json:
                 args.json.write_text(json.dumps(results, indent=2) + "\n")
+    if not args.keep:
         shutil.rmtree(args.work / "vectors")
     for name in ("queries.npy", "exact.npy"):
         (args.work / name).unlink()

@@ -43,13 +43,32 @@ def exact_neighbours(vectors: Any, queries: np.ndarray, n: int) -> np.ndarray:
     rows: Any = np.empty((len(queries), 0), dtype=np.int64)
     for first in range(0, len(vectors), BLOCK_ROWS):
         block = queries @ vectors[first : first + BLOCK_ROWS].T
-        some = min(n, block.shape[1])
-        best = np.argpartition(-block, some - 1, axis=1)[:, :some]
-        scores = np.concatenate([scores, np.take_along_axis(block, best, axis=1)], axis=1)
-        rows = np.concatenate([rows, best + first], axis=1)
-        order = np.lexsort((rows, -scores), axis=1)[:, :n]
-        scores, rows = (np.take_along_axis(array, order, axis=1) for array in (scores, rows))
+        if scores.shape[1] < n:
+            some = min(n, block.shape[1])
+            best = np.argpartition(-block, some - 1, axis=1)[:, :some]
+            # what equals the last of them may have been left out for a later row
+            place, column = np.nonzero(
+                block >= np.take_along_axis(block, best, axis=1).min(1)[:, None]
+            )
+        else:
+            place, column = np.nonzero(block > scores[:, -1:])
+        scores, rows = _merge(scores, rows, place, block[place, column], column + first, n)
     return rows
+
+
+def _merge(
+    scores: np.ndarray, rows: np.ndarray, place: np.ndarray, new_scores: np.ndarray,
+    new_rows: np.ndarray, n: int,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """The n best of lists and of what came new to some of them, by score, then by row."""
+    place = np.concatenate([np.repeat(np.arange(len(scores)), scores.shape[1]), place])
+    all_scores = np.concatenate([scores.ravel(), new_scores])
+    all_rows = np.concatenate([rows.ravel(), new_rows])
+    order = np.lexsort((all_rows, -all_scores, place))
+    starts = np.searchsorted(place[order], np.arange(len(scores)))
+    some = min(n, int(np.bincount(place, minlength=len(scores)).min(initial=n)))
+    kept = order[starts[:, None] + np.arange(some)]
+    return all_scores[kept], all_rows[kept]
 
 
 def take_sample(vectors: Any, *, n_queries: int = N_QUERIES, k: int = K) -> Sample:
