@@ -32,7 +32,7 @@ def distill_command(
     layers: Annotated[int, typer.Option(min=1, help="With --kind layers: how many stay.")] = 3,
     epochs: Annotated[
         int, typer.Option(min=1, help="With --kind static: passes through the texts.")
-    ] = 10,
+    ] = 3,
     steps: Annotated[
         int, typer.Option(min=1, help="With --kind layers: updates, of 128 texts each.")
     ] = 1000,
@@ -61,7 +61,9 @@ def distill_command(
     if not isinstance(teacher, TransformerEncoder):
         raise TermlinkError("TL433", path=encoder)
     opened = [Terminology.open(path) for path in terminologies]
-    texts = read_texts(opened, without=without_names, seed=seed)
+    # a definition is no mean of its words
+    definitions = kind is Kind.layers
+    texts = read_texts(opened, without=without_names, definitions=definitions, seed=seed)
 
     def add_card(folder: Path, figures: Mapping[str, Any]) -> None:
         metas = [each.meta for each in opened]

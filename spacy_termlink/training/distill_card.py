@@ -60,7 +60,7 @@ def make_distill_card(summary: Mapping[str, Any]) -> str:
         "# Small encoder of concept names",
         f"Made by `termlink distill --kind {kind}` (spacy-termlink {summary['termlink_version']}) "
         f"from the encoder `{teacher['name']}`: {_KINDS[kind]}. It was fitted to that encoder's "
-        "embeddings of the names and definitions below.",
+        "embeddings of the names of the terminologies below.",
         "Use: `termlink index TERMINOLOGY --encoder FOLDER -o KB`, or `SentenceTransformer(FOLDER)`.",
         "## Data",
         make_table(
