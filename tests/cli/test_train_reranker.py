@@ -71,8 +71,8 @@ def test_trained_into_a_kb_and_evaluated(folder):
     assert results["hybrid"]["n_reranked"] is None and results["hybrid+kb"]["n_reranked"] > 0
     for name in ("hits@1", "mrr", "n_reranked", "context"):
         assert results["hybrid+kb"][name] == results["hybrid+cross"][name]
-    code, output = run("evaluate", kb, folder / "mentions.jsonl", "--json", "-")
-    assert json.loads(output[output.index("{") :])["candidates"] == "hybrid+kb"
+    code, output = run("evaluate", kb, folder / "mentions.jsonl", "--json", folder / "own.json")
+    assert json.loads((folder / "own.json").read_text())["candidates"] == "hybrid+kb"
 
 
 def test_bad_input_is_one_line(folder):

@@ -73,7 +73,9 @@ def test_saved_and_loaded_it_says_the_same(reranked_kb, tmp_path):
     assert candidates_of(nlp, TEXTS[:1]) == before[:1]
     nlp.to_disk(tmp_path / "saved")
     assert candidates_of(spacy.load(tmp_path / "saved")) == before
-    assert candidates_of(make(reranked_kb).from_bytes(nlp.to_bytes())) == before
+    other = make(reranked_kb)
+    other.get_pipe("term_linker").from_bytes(nlp.get_pipe("term_linker").to_bytes())
+    assert candidates_of(other) == before
 
 
 def test_equal_mentions_of_two_sentences_are_read_in_each(reranked_kb):
