@@ -1,6 +1,7 @@
 """A linker on the transformer of its pipeline: one forward pass, trained together, names follow."""
 
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train as train_loop
 from spacy.util import fix_random_seed
-from thinc.api import Adam
+from thinc.api import Adam, reduce_mean
 
 from spacy_termlink.errors import TermlinkError
 from spacy_termlink.pipeline.transformer_listener import read_digest
@@ -290,3 +291,20 @@ def test_the_config_of_the_docs_trains(encoder, kb_path, tmp_path):
     kb.verify()
     assert again.get_pipe("term_linker").model.shims[0].digest() == read_digest(kb.path / "encoder")
     list(again.pipe(text for text, _ in GOLD))  # a stale KB would be refused
+
+
+def test_bytes(encoder, kb_path, texts):
+    nlp = make_nlp(encoder, kb_path)
+    initialize(nlp)
+    expected = links(nlp.pipe(texts))
+    again = make_nlp(encoder, kb_path)
+    # spaCy's ruler loses patterns with a phrase_matcher_attr on the way
+    again.from_bytes(nlp.to_bytes(), exclude=["entity_ruler"])
+    assert links(again.pipe(texts)) == expected
+
+
+def test_the_extra_is_named_where_it_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "spacy_transformers.architectures", None)
+    build = spacy.registry.architectures.get("spacy-termlink.TransformerListener.v1")
+    with pytest.raises(TermlinkError, match=r"TL734.*spacy-termlink\[shared-transformer\]"):
+        build(pooling=reduce_mean())
