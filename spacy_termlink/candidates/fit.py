@@ -51,15 +51,11 @@ def fit_hybrid(
     vectors: Union[np.ndarray, VectorShards],
     index: DenseIndex,
     ngram: NgramIndex,
-    *,
-    absent_per_present: float = ABSENT_PER_PRESENT,
 ) -> Fitted:
     """Weight and threshold of the hybrid.
 
     texts (list[str]): Normal form of each index row.
     vectors (np.ndarray, VectorShards): (N, D), of the same.
-    absent_per_present (float): Mentions without a concept, for each one with, that the threshold is
-        to be best for.
     """
     sample = _sample(terminology, names)
     if len(sample) < LEAST_SYNONYMS:
@@ -87,7 +83,7 @@ def fit_hybrid(
     right = np.array([bool(r) and r[0][2] in g for r, g in zip(found[weight], gold, strict=True)])
     present_scores = np.array([r[0][0] if r else 0.0 for r in found[weight]])
     absent_scores = np.array([r[0][0] if r else 0.0 for r in search(weight, absent)])
-    threshold = _threshold(present_scores, right, absent_scores, absent_per_present)
+    threshold = fit_threshold(present_scores, right, absent_scores, ABSENT_PER_PRESENT)
     return Fitted(weight, threshold, len(sample), round(float(right.mean()), 4))
 
 
@@ -115,14 +111,20 @@ def _mrr(found: list[list[Ranked]], gold: list[set[int]]) -> float:
     return sum(ranks) / len(gold)
 
 
-def _threshold(
-    present: np.ndarray, right: np.ndarray, absent: np.ndarray, absent_per_present: float
+def fit_threshold(
+    present: np.ndarray, right: np.ndarray, absent: np.ndarray, weight: float = 1.0
 ) -> float:
-    """Score at which F1 of the links is best; a link to a concept that is absent is wrong."""
+    """Score at which F1 of the links is best; a link of a mention without a concept is wrong.
+
+    present (np.ndarray): Best scores of mentions that have a concept, (N,).
+    right (np.ndarray): Whether the candidate with it is that concept, (N,) bool.
+    absent (np.ndarray): Best scores of mentions that have none, (M,).
+    weight (float): Of each of these.
+    """
     best, chosen = -1.0, DEFAULT_THRESHOLD
     for threshold in np.arange(0.3, 0.96, 0.01).round(2):
         tp = int((right & (present >= threshold)).sum())
-        linked = (present >= threshold).sum() + absent_per_present * (absent >= threshold).sum()
+        linked = (present >= threshold).sum() + weight * (absent >= threshold).sum()
         f1 = 2 * tp / (linked + len(present))
         if f1 > best:
             best, chosen = f1, float(threshold)

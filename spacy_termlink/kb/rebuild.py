@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Optional
 
 from ..candidates.faiss_index import FILES, build_index
-from ..candidates.fit import ABSENT_PER_PRESENT, fit_hybrid
+from ..candidates.fit import fit_hybrid
 from ..encoders import load_encoder
-from ..files import atomic_folder, link_or_copy
+from ..files import atomic_folder, link_or_copy, write_json
 from ..rerank.calibration import FILE as CALIBRATION
 from .build import describe_encoder, describe_index, write_meta
 from .mention_counts import FILE as MENTION_COUNTS
@@ -22,7 +22,6 @@ def rebuild_kb(
     *,
     index: Optional[str] = None,
     mentions: Optional[Mapping[tuple[str, str], int]] = None,
-    absent_per_present: float = ABSENT_PER_PRESENT,
 ) -> TermKB:
     """Write a KB with new vectors, index, weight of the hybrid and threshold; the rest is linked. A
     calibration is left out: it was one of the old scores.
@@ -33,7 +32,6 @@ def rebuild_kb(
     index (Optional[str]): Index spec, as `build_kb`; None for that of the KB.
     mentions (Optional[Mapping[tuple[str, str], int]]): Annotated mentions, (concept id, normal form)
         -> number, that take the place of those of the KB; None keeps these.
-    absent_per_present (float): What the threshold is fitted for; see `fit_hybrid`.
     RETURNS (TermKB): The new KB, opened.
     RAISES (TermlinkError): TL502 for the index spec, TL006 if it cannot be written.
     """
@@ -54,11 +52,14 @@ def rebuild_kb(
         vectors = encoder.encode(texts)
         dense = build_index(vectors, spec, memory=kb.meta["index"].get("memory_gb"))
         dense.save(folder / "index")
-        fitted = fit_hybrid(
-            terminology, names, texts, vectors, dense, kb.ngram,
-            absent_per_present=absent_per_present,
-        )  # fmt: skip
+        fitted = fit_hybrid(terminology, names, texts, vectors, dense, kb.ngram)
         meta = {k: v for k, v in kb.meta.items() if k not in ("files", "score_threshold")}
         meta |= {**describe_encoder(encoder), **describe_index(spec, dense, fitted)}
         write_meta(folder, meta)
     return TermKB.open(out)
+
+
+def set_threshold(kb: TermKB, threshold: float) -> None:
+    """Give a KB another threshold on the score, in its folder, too; only what has built it may."""
+    kb.meta["threshold"] = threshold
+    write_json(kb.path / "meta.json", kb.meta)

@@ -7,7 +7,6 @@ import numpy as np
 from spacy.tokens import Span
 from spacy.training import Example
 
-from ..candidates.fit import ABSENT_PER_PRESENT
 from ..terminology.store import Terminology
 from ..text import normalize
 from ..types import NIL
@@ -40,11 +39,13 @@ class GoldCounts:
         concept that `label_types` does not allow for the label.
     examples_of_unknown (List[str]): The first such ids.
     mentions (Counter): (concept id, normal form that links) -> gold spans learned from.
+    golds (Dict[Tuple[str, Forms], Counter]): (label, forms) -> concept id or "NIL" -> gold spans.
     """
 
     def __init__(self) -> None:
         self.used = self.nil = self.unknown = self.barred = 0
         self.mentions: Counter = Counter()
+        self.golds: Dict[Tuple[str, Forms], Counter] = {}
         self._unknown: Counter = Counter()
 
     @property
@@ -53,10 +54,11 @@ class GoldCounts:
         ranked = sorted(self._unknown.items(), key=lambda item: (-item[1], item[0]))
         return [kb_id for kb_id, _ in ranked[:3]]
 
-    @property
-    def absent_per_present(self) -> float:
-        """Gold spans that say NIL, for each one with a concept: what the threshold is fitted for."""
-        return self.nil / self.used if self.used else ABSENT_PER_PRESENT
+    def add(self, label: str, forms: Forms, gold: str) -> None:
+        """Count a gold span: of a concept, or of none ("NIL")."""
+        if gold != NIL:
+            self.mentions[gold, normalize(forms[-1])] += 1
+        self.golds.setdefault((label, forms), Counter())[gold] += 1
 
     def add_unknown(self, kb_id: str) -> None:
         """Count a gold span of an id that the KB lacks."""
@@ -91,13 +93,11 @@ def read_gold_links(
                 spans.append(span)
                 ids.append(living)
         forms = _forms(eg, spans, resolve_abbreviations)
-        links += [
-            GoldLink(span.label_, form, living, number, span.start_char, span.end_char)
-            for span, form, living in zip(spans, forms, ids, strict=True)
-        ]
-        counts.mentions.update(
-            (living, normalize(form[-1])) for form, living in zip(forms, ids, strict=True)
-        )
+        for span, form, living in zip(spans, forms, ids, strict=True):
+            counts.add(span.label_, form, living)
+            if living != NIL:
+                place = number, span.start_char, span.end_char
+                links.append(GoldLink(span.label_, form, living, *place))
     return links
 
 
@@ -107,10 +107,10 @@ def _usable(
     counts: GoldCounts,
     allowed: Callable[[str], Optional[np.ndarray]],
 ) -> Optional[str]:
-    """Living id of a gold span's concept; None, counted, where the linker can learn nothing."""
+    """Living id of a gold span's concept, or "NIL"; None, counted, where there is nothing to learn."""
     if span.kb_id_ == NIL:
         counts.nil += 1
-        return None
+        return NIL
     living = terminology.resolve(span.kb_id_)
     if living is None:
         counts.add_unknown(span.kb_id_)

@@ -5,6 +5,7 @@ import shutil
 import tempfile
 import warnings
 import weakref
+from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Tuple, cast
 
@@ -14,10 +15,13 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from thinc.types import Floats2d
 from thinc.util import torch2xp, xp2torch
 
+from ..candidates.fit import fit_threshold
 from ..candidates.forms import generate_forms
 from ..errors import MESSAGES, TermlinkError
 from ..kb import TermKB, rebuild_kb
-from ..types import Candidate, CandidateGenerator
+from ..kb.rebuild import set_threshold
+from ..rerank.mention_candidates import MentionCandidates
+from ..types import NIL, Candidate, CandidateGenerator
 from .architectures import BiEncoderT
 from .encoder_shim import EncoderShim
 from .gold_links import GoldCounts, GoldLink, read_gold_links
@@ -29,6 +33,8 @@ if TYPE_CHECKING:
     from .link_batches import LinkBatch
 
 Types = Tuple[str, ...]
+#: Different gold mentions from which a threshold is fitted; of fewer it would be chance.
+LEAST_MENTIONS = 100
 
 
 class LearnsLinks:
@@ -53,6 +59,7 @@ class LearnsLinks:
     _learning: LearningSettings
     _learner: Any  # Optional[Learner]
     _bind: Callable[[TermKB], None]
+    _stages: Callable[[TermKB], MentionCandidates]
 
     @property
     def labels(self) -> Tuple[str, ...]:
@@ -214,9 +221,34 @@ class LearnsLinks:
         assert learner is not None
         digest = shim.digest()
         if digest != learner.digest:
-            self._bind(_rebuild(kb, shim, self._learning.index, learner.counts))
+            rebuilt = _rebuild(kb, shim, self._learning.index, learner.counts)
+            self._bind(rebuilt)
+            threshold = self._fit_threshold(rebuilt, learner.counts)
+            if threshold is not None:
+                set_threshold(rebuilt, threshold)
+                self._bind(rebuilt)  # scores of doubtful candidates follow the threshold
             learner.rebuilt(digest)
         shim.changed = False
+
+    def _fit_threshold(self, kb: TermKB, counts: GoldCounts) -> Optional[float]:
+        """The threshold that gives the best F1 on the gold spans; None if they are too few."""
+        if len(counts.golds) < LEAST_MENTIONS:
+            return None
+        stages, by_types = self._stages(kb), defaultdict(list)
+        for (label, forms), golds in counts.golds.items():
+            by_types[self._label_types.get(label, ())].append((forms, golds))
+        present, right, absent = [], [], []
+        for types, mentions in by_types.items():
+            each = [forms for forms, _ in mentions]
+            lists = stages.generate(
+                each, k=1, allowed=self._masks[types], contexts=[""] * len(each)
+            )
+            for (_, golds), found in zip(mentions, lists, strict=True):
+                score, best = (found[0].score, found[0].concept_id) if found else (0.0, NIL)
+                for gold, n in golds.items():
+                    (absent if gold == NIL else present).extend([score] * n)
+                    right.extend([gold == best] * (0 if gold == NIL else n))
+        return fit_threshold(np.array(present), np.array(right, dtype=bool), np.array(absent))
 
     def _forget_learning(self) -> None:
         """Start from the KB's own weights again."""
@@ -284,10 +316,8 @@ def _rebuild(kb: TermKB, shim: EncoderShim, index: Optional[str], counts: GoldCo
     """A KB of these weights in a temporary folder, which goes when the KB does."""
     folder = Path(tempfile.mkdtemp(prefix="termlink-kb-"))
     try:
-        rebuilt = rebuild_kb(
-            kb, shim.save, folder / "kb", index=index, mentions=counts.mentions or None,
-            absent_per_present=counts.absent_per_present,
-        )  # fmt: skip
+        mentions = counts.mentions or None
+        rebuilt = rebuild_kb(kb, shim.save, folder / "kb", index=index, mentions=mentions)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

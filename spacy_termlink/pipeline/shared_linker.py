@@ -13,7 +13,7 @@ from ..errors import TermlinkError
 from ..kb import TermKB
 from ..rerank.mention_candidates import MentionCandidates
 from ..text import normalize
-from .gold_links import GoldLink
+from .gold_links import GoldCounts, GoldLink
 from .learning import Learner
 from .links import Link
 from .mentions import get_forms
@@ -111,6 +111,10 @@ class SharedTermLinker(TermLinker):
         if sgd not in (None, False):
             self.finish_update(sgd)
         return losses
+
+    def _fit_threshold(self, kb: TermKB, counts: GoldCounts) -> Optional[float]:
+        """None: scores of mentions depend on their documents, so the threshold stays that of names."""
+        return None
 
     def _anchor(self, link: GoldLink) -> GoldLink:
         if len(link.forms) > 1:  # a long form is read as a name is

@@ -9,6 +9,8 @@ import spacy
 from spacy.training import Example
 from thinc.api import Adam
 
+from spacy_termlink.candidates.fit import fit_threshold
+from spacy_termlink.candidates.forms import generate_forms
 from spacy_termlink.errors import TermlinkError
 from spacy_termlink.kb import TermKB
 
@@ -344,3 +346,29 @@ def test_gold_mentions_of_a_name_are_counted(make_learner, concept_id, counted):
     assert linker.gold_counts.mentions == {(concept_id, "fever"): 3}
     found = {kb.terminology.name_text(i): n for i, n in enumerate(kb.mention_counts) if n}
     assert found == counted
+
+
+def test_the_threshold_is_the_best_one_for_the_gold_mentions(make_learner, monkeypatch):
+    """Fitted on what was learned from, its NIL mentions included; of too few it stays that of names."""
+    thresholds = []
+    for least in (100, 3):
+        monkeypatch.setattr("spacy_termlink.pipeline.learning.LEAST_MENTIONS", least)
+        nlp, examples, linker = make_learner(threshold=None)
+        with pytest.warns(UserWarning, match="1 of 7 gold links"):
+            nlp.initialize(lambda examples=examples: examples)
+        teach(nlp, examples, 3)
+        kb = linker.open_kb()
+        thresholds.append(kb.threshold)
+        assert TermKB.open(kb.path).threshold == kb.threshold
+    golds = linker.gold_counts.golds
+    assert golds["FINDING", ("Something",)] == {"NIL": 3}
+    forms = [form for _, form in golds]
+    found = generate_forms(kb.generator(), forms, k=1)
+    scores = np.array([candidates[0].score for candidates in found])
+    gold = [next(iter(ids)) for ids in golds.values()]
+    right = np.array([c[0].concept_id == id for c, id in zip(found, gold, strict=True)])
+    nil = np.array([id == "NIL" for id in gold])
+    counts = np.array([sum(ids.values()) for ids in golds.values()])
+    present, absent = (np.repeat(scores[part], counts[part]) for part in (~nil, nil))
+    best = fit_threshold(present, np.repeat(right[~nil], counts[~nil]), absent)
+    assert thresholds[1] == best != thresholds[0]
