@@ -237,7 +237,9 @@ class LearnsLinks:
         stages, by_types = self._stages(kb), defaultdict(list)
         for (label, forms), golds in counts.golds.items():
             by_types[self._label_types.get(label, ())].append((forms, golds))
-        present, right, absent = [], [], []
+        present: List[float] = []
+        absent: List[float] = []
+        right: List[bool] = []
         for types, mentions in by_types.items():
             each = [forms for forms, _ in mentions]
             lists = stages.generate(
