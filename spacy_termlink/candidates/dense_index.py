@@ -5,6 +5,7 @@ import importlib
 import mmap
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -79,6 +80,8 @@ class DenseIndex:
         )
         self._ivf: Any = faiss.try_extract_index_ivf(index)
         self._places: Optional[np.ndarray] = None
+        self._knows_places = False
+        self._lock = threading.Lock()
 
     @classmethod
     def open(cls, folder: Path, factory: str) -> "DenseIndex":
@@ -105,6 +108,7 @@ class DenseIndex:
             self._know_places()
             np.save(folder / PLACES_FILE, faiss.vector_to_array(self._ivf.direct_map.array))
             self._ivf.set_direct_map_type(faiss.DirectMap.NoMap)
+            self._knows_places = False
         faiss.write_index(self.index, str(folder / FILE))
         if self._refine is not None:
             faiss.write_index(self._refine, str(folder / REFINE_FILE))
@@ -227,13 +231,16 @@ class DenseIndex:
         """Tell Faiss where each row lies: at first need, since 80 MB of ten million rows are read."""
         faiss: Any = importlib.import_module("faiss")  # its stubs lack DirectMap
 
-        if self._ivf is None or self._ivf.direct_map.type != faiss.DirectMap.NoMap:
+        if self._ivf is None or self._knows_places:
             return
-        if self._places is None:
-            self._ivf.make_direct_map()
-        else:
-            faiss.copy_array_to_vector(np.array(self._places), self._ivf.direct_map.array)
-            self._ivf.direct_map.type = faiss.DirectMap.Array
+        with self._lock:  # two threads must not fill one array, nor read one that is half full
+            if self._knows_places:
+                return
+            if self._ivf.direct_map.type == faiss.DirectMap.NoMap and self._places is not None:
+                faiss.copy_array_to_vector(np.array(self._places), self._ivf.direct_map.array)
+                self._ivf.direct_map.type = faiss.DirectMap.Array
+            self._ivf.make_direct_map()  # nothing to do where it is there
+            self._knows_places = True
 
 
 def _read_ahead(path: Path, n_bytes: int) -> None:

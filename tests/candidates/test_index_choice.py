@@ -1,6 +1,7 @@
 """What `auto` takes, how it measures, and that the parts of large indexes do not depend on blocks."""
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -186,6 +187,20 @@ def test_an_opened_index_lies_in_its_file(vectors, spec, tmp_path):
     rows = np.array([5, 0, 2999])
     assert np.array_equal(opened.vectors(rows), index.vectors(rows))
     assert np.abs(opened.vectors(rows) - vectors[rows]).max() < 0.01
+
+
+@pytest.mark.parametrize("places", [True, False])
+def test_threads_ask_for_vectors_at_once(vectors, tmp_path, places):
+    build_index(vectors, "IVF_SQ8").save(tmp_path)
+    if not places:
+        (tmp_path / "places.npy").unlink()
+    rows = np.arange(N)
+    for _ in range(5):
+        opened = DenseIndex.open(tmp_path, "")
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(opened.vectors, [rows] * 8))
+        assert all(np.array_equal(found[0], other) for other in found[1:])
+        assert np.abs(found[0] - vectors).max() < 0.01
 
 
 def test_places_that_are_missing_are_made(vectors, tmp_path):
