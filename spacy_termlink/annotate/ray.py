@@ -43,10 +43,10 @@ def annotate(
         from ray.data import ActorPoolStrategy
     except ImportError as error:
         raise missing(error, "ray") from error
-    columns = ds.columns() or []  # None: the Dataset has no row
-    task = make_task(pipeline, columns, text=text, id=id, rejects=rejects) if columns else None
-    if task is None:
+    columns = ds.columns()
+    if columns is None:  # not a single row, so that nobody knows the columns
         return ds
+    task = make_task(pipeline, columns, text=text, id=id, rejects=rejects)
     return ds.map_batches(
         _Actor,
         fn_constructor_args=(task,),

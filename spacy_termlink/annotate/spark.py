@@ -54,7 +54,10 @@ def annotate(
     _check_types(df, task)
     fields = from_arrow_schema(pa.schema(result_fields(task))).fields
     schema = StructType([*fields, *(df.schema[name] for name in task.carry)])
-    return df.select(*map(_quoted, (id, text, *task.carry))).mapInArrow(_Work(task), schema)
+    names = [id, text, *task.carry]
+    # mapInArrow does not find a column with a dot in its name: they go by number
+    numbered = df.select(*(df[_quoted(name)].alias(f"c{i}") for i, name in enumerate(names)))
+    return numbered.mapInArrow(_Work(task, names), schema)
 
 
 def ship(spark: "SparkSession", path: Union[str, Path]) -> str:
@@ -97,14 +100,16 @@ def check_ids(df: "DataFrame", id: str = "id") -> None:  # noqa: A002
 class _Work:
     """What a Python worker does; sent to it by pickle."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, names: list[str]) -> None:
         self._task = task
+        self._names = names
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         nlp = None
         for batch in batches:  # a partition without a note needs no pipeline
             nlp = nlp or load_once(tuple(_find(path) for path in self._task.pipeline))
-            yield from annotate_slices(self._task, nlp, batch)
+            named = pa.RecordBatch.from_arrays(batch.columns, names=self._names)
+            yield from annotate_slices(self._task, nlp, named)
 
 
 def _find(path: str) -> str:
