@@ -13,9 +13,8 @@ BLOCK_ROWS = 32_768
 WANTED, K = 0.97, 10
 #: Recall that is not worth more effort.
 NO_MATTER = 0.005
-#: Queries: rows, each moved by MOVED in the direction from one row to another. A mention is no name;
-#: it lies beside some, about as far as names of one concept lie from one another.
-N_QUERIES, MOVED = 256, 0.75
+#: Queries of the sample.
+N_QUERIES = 256
 #: Steps of effort that are tried: nodes that a graph search keeps, lists that are gone through.
 EFFORTS_HNSW = (EF_SEARCH, 2 * EF_SEARCH, 4 * EF_SEARCH)
 EFFORTS_IVF = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
@@ -72,17 +71,19 @@ def _merge(
 
 
 def take_sample(vectors: Any, *, n_queries: int = N_QUERIES, k: int = K) -> Sample:
-    """Queries beside rows that are evenly spread over an index, with their nearest by exact search."""
+    """Queries beside rows that are evenly spread over an index, with their nearest by exact search.
+
+    A mention is no name, but lies beside some. So each row is moved by the difference of another row
+    and its k-th neighbour (over the root of 2), which is about as far, and in such directions, as names
+    of one concept differ.
+    """
     n = len(vectors)
     rows = np.unique(np.linspace(0, n - 1, n_queries).astype(np.int64))
-    ends = np.random.default_rng(0).integers(n, size=(2, len(rows)))
-    queries = vectors[rows] + MOVED * _unit(vectors[ends[0]] - vectors[ends[1]])
-    queries = _unit(queries).astype(np.float32)
+    others = vectors[np.random.default_rng(0).integers(n, size=len(rows))]
+    neighbours = vectors[exact_neighbours(vectors, others, k + 1)[:, -1]]
+    queries = vectors[rows] + np.float32(0.5**0.5) * (others - neighbours)
+    queries /= np.maximum(np.linalg.norm(queries, axis=1, keepdims=True), 1e-12)
     return Sample(queries, exact_neighbours(vectors, queries, k))
-
-
-def _unit(rows: np.ndarray) -> np.ndarray:
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
 
 
 def recall(index: DenseIndex, sample: Sample) -> float:
