@@ -73,6 +73,7 @@ MESSAGES = {
     "TL620": "'{name}' is neither a reranker's folder nor a registered reranker. Use kb, none, or a folder of 'termlink train-reranker'.",
     "TL621": "{path} is not a reranker of this release: {reason}. Train it again with 'termlink train-reranker'.",
     "TL622": "KB '{kb}' has no reranker. Train one with 'termlink train-reranker CFG -o DIR --into KB', or name a folder.",
+    "TL623": "The sources of [reranker.data] ({names}) hold no mention in doubt to learn from: none is known to its KB, or each of them is a name. Name other mentions.",
     # pipeline
     "TL701": "Component '{name}' has no KB. Name its folder: config 'kb', or 'kb' in [initialize.components.{name}].",
     "TL702": "The licence of KB '{kb}' ({licence}) forbids passing it on, so '{name}' does not copy it. Set save_kb = \"path\", or allow_restricted = true if the copy stays with those who may hold it.",

@@ -4,6 +4,7 @@ the encoder learns what they leave open; how much of it counts is fitted on the 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Optional
 
@@ -13,12 +14,13 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
 from ..encoders import find_encoder
+from ..errors import TermlinkError
 from ..training.loop import Loop, Report
 from ..training.model import TrainableEncoder
 from ..training.settings import AT_LEAST_0, ModelSettings, read_settings, setting
 from ..training.world import World
 from .config import RerankConfig
-from .cross_encoder import NAME, SCALE, make_pair
+from .cross_encoder import NAME, SCALE, is_doubtful, make_pair
 from .lists import ListData, MentionList
 from .rerankers import write_about
 from .trainer import RerankTrainer
@@ -231,6 +233,20 @@ def list_loss(sums: np.ndarray, right: np.ndarray) -> float:
     return float(np.logaddexp.reduce(sums) - np.logaddexp.reduce(sums[right]))
 
 
+def lists_to_read(lists: Sequence[MentionList], *, context: bool) -> list[MentionList]:
+    """The lists that a reranker may get, each once: equal mentions come again and again, and one that a
+    name alone has found is not in doubt.
+
+    context (bool): Equal mentions of two sentences are two.
+    """
+    kept: dict[Any, MentionList] = {}
+    for found in lists:
+        if is_doubtful(found.candidates, inf):
+            own = found if context else found._replace(context="")
+            kept.setdefault((own.mention.casefold(), *own[1:]), own)
+    return list(kept.values())
+
+
 def make_cross_trainer(
     config: RerankConfig,
     data: ListData,
@@ -242,9 +258,18 @@ def make_cross_trainer(
 
     config (RerankConfig): What to do; its model is a CrossModelSettings.
     data (ListData): What to train on.
-    RAISES (TermlinkError): TL411 for a setting that does not fit, TL300 to TL303 for the encoder.
+    RAISES (TermlinkError): TL411 for a setting that does not fit, TL300 to TL303 for the encoder, TL623
+        where no list is left to learn from.
     """
     settings = read_settings(CrossModelSettings, config.model, "reranker.model")
+    data = ListData(
+        lists_to_read(data.lists, context=settings.context),
+        lists_to_read(data.dev, context=settings.context),
+        seed=config.run.seed,
+        about=data.about,
+    )
+    if not data.lists:
+        raise TermlinkError("TL623", names=", ".join(config.data))
     model = TrainableCrossEncoder(
         settings, fit_scores(data.lists), device=world.device, precision=config.run.precision
     )

@@ -4,7 +4,9 @@ from spacy.tokens import Doc, Span
 
 from spacy_termlink.pipeline.sentences import REACH, get_sentences
 
-TEXT = "Seen on Monday. She had a fit\nand fever. FAMILY\nFAMILY HISTORY: Her mother had e.g. a rash."
+TEXT = (
+    "Seen on Monday. She had a fit\nand fever. FAMILY\nFAMILY HISTORY: Her mother had e.g. a rash."
+)
 
 
 @pytest.fixture

@@ -10,7 +10,12 @@ import torch
 from spacy_termlink.errors import TermlinkError
 from spacy_termlink.rerank.config import load_rerank_config, resolve_rerank_config
 from spacy_termlink.rerank.cross_encoder import CrossEncoder
-from spacy_termlink.rerank.cross_training import fit_scores, list_loss, make_cross_trainer
+from spacy_termlink.rerank.cross_training import (
+    fit_scores,
+    list_loss,
+    lists_to_read,
+    make_cross_trainer,
+)
 from spacy_termlink.rerank.lists import ListData, make_list
 from spacy_termlink.training.checkpoints import RunFolder
 from spacy_termlink.training.world import World
@@ -119,8 +124,8 @@ def test_it_learns_to_read_and_saves_what_it_learned(section, tmp_path, kb):
     assert about["config"]["max_steps"] == 80 and about["figures"]["step"] == 80
 
 
-@pytest.mark.parametrize("chosen, share", [(np.argmax, 1.0), (np.argmin, 0.0)])
-def test_what_was_read_counts_as_far_as_it_helps(section, tmp_path, chosen, share):
+@pytest.mark.parametrize("chosen, helps", [(np.argmax, True), (np.argmin, False)])
+def test_what_was_read_counts_as_far_as_it_helps(section, tmp_path, chosen, helps):
     """On the dev lists the candidate is right that reads best, or the one that reads worst."""
     trainer = make_trainer(section, made_lists())
     trainer.model.load({"reranker.head": torch.linspace(-3, 3, 32)})
@@ -131,7 +136,20 @@ def test_what_was_read_counts_as_far_as_it_helps(section, tmp_path, chosen, shar
         for found, row in zip(trainer.data.lists, rows, strict=True)
     ]
     trainer.model.save(tmp_path / "out", trainer.data, add=lambda folder: None)
-    assert json.loads((tmp_path / "out" / "reranker.json").read_text())["share"] == share
+    share = json.loads((tmp_path / "out" / "reranker.json").read_text())["share"]
+    assert (share > 0) is helps
+
+
+def test_lists_are_read_once_and_only_those_in_doubt(section):
+    lists = made_lists()[:2]
+    sure = [c._replace(tier="exact", score=1.0) if i == 0 else c for i, c in enumerate(lists[0][1])]
+    named = make_list("seizure", sure, {"T:0"})
+    again = [lists[0]._replace(mention="BLUE", context="so"), lists[0]._replace(context="so")]
+    assert lists_to_read([*lists, *again, named, *lists], context=False) == lists
+    assert lists_to_read([*lists, *again, named], context=True) == [*lists, again[0]]
+    assert make_trainer(section, [*lists, *lists]).data.lists == lists
+    with pytest.raises(TermlinkError, match="TL623.*own"):
+        make_trainer(section, [named])
 
 
 class Stop(Exception):
