@@ -58,7 +58,7 @@ def main() -> None:
         print(f"{n_notes:,} notes, {n_chars:,} characters, {os.cpu_count()} processors")
         print(f"load of the machine at the start: {os.getloadavg()[0]:.1f}")
         figures: dict = {"notes": n_notes, "characters": n_chars, "load": os.getloadavg()[0]}
-        figures["start"] = min(annotate(args.kb, one_note, folder / "one", 1)[0] for _ in "12")
+        figures["start"] = min(annotate(args.kb, one_note, folder / "start", 1)[0] for _ in "12")
         print(f"start (one note): {figures['start']:.1f} s")
         best: dict = {1: float("inf"), 2: float("inf")}
         memory: list = []
@@ -110,16 +110,16 @@ def annotate(kb: Path, notes: Path, out: Path, n_process: int) -> tuple[float, l
     command += ["-o", f"{out}.jsonl", "--n-process", str(n_process)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     start = time.perf_counter()
-    process = subprocess.Popen(
-        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    errors = Path(f"{out}.stderr")  # a file: a pipe that nobody reads would fill up
+    with errors.open("w") as file:
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=file)
     seen: dict[int, float] = {}
     while process.poll() is None:
         if n_process > 1:
             sample(process.pid, seen)
         time.sleep(0.05 if n_process == 1 else 0.5)
     if process.returncode:
-        raise SystemExit(f"annotate gave {process.returncode}")
+        raise SystemExit(errors.read_text(encoding="utf8"))
     return time.perf_counter() - start, sorted(seen.values())
 
 
