@@ -7,7 +7,7 @@ from typing import Annotated, Any, List, Optional
 
 import typer
 
-from ._common import note, progress, save_json
+from ._common import keep_inputs, note, progress, save_json
 
 
 class Kind(str, Enum):
@@ -55,6 +55,7 @@ def distill_command(
     from ..training.distill_card import write_distill_card
     from ..training.distill_texts import read_texts
 
+    keep_inputs([Path(encoder), *terminologies, without_names], [out, json_path], folder=out)
     if out.exists() and not (out / "modules.json").is_file():
         raise TermlinkError("TL002", path=out, kind="encoder folder")
     teacher = load_encoder(encoder)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from tokenizers import normalizers
 from torch.nn import functional
 
 from ..encoders.bert import is_plain_bert
@@ -35,7 +36,7 @@ Report = Callable[[int, str], object]
 
 _BATCH_SIZE = 128
 _OPTIMIZER = OptimizerSettings(learning_rate=2e-4, warmup_steps=50)
-#: Bytes of a layer's name in the file.
+#: What stands before a layer's number in its name in the file.
 _LAYER = "encoder.layer."
 
 
@@ -62,7 +63,11 @@ def distill_static(
     targets = _targets(teacher, texts, report)
     encoded = time.perf_counter()
     files, settings = read_settings(teacher.path)
-    tokenizer = add_words(load_tokenizer(files, settings.max_length), texts)
+    tokenizer = load_tokenizer(files, settings.max_length)
+    if settings.lowercase:
+        steps = [normalizers.Lowercase(), *filter(None, [tokenizer.normalizer])]
+        tokenizer.normalizer = normalizers.Sequence(steps)
+    tokenizer = add_words(tokenizer, texts)
     ids = [tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
     kept = [row for row, text in enumerate(ids) if text]
     ids, targets = [ids[row] for row in kept], targets[kept]
@@ -122,9 +127,10 @@ def distill_layers(
         student = _cut(teacher, n_layers, Path(folder))
         targets = _targets(teacher, [texts[row] for row in used.tolist()], report)
         encoded = time.perf_counter()
-        model = TrainableEncoder(
-            student, ModelSettings(str(student)), device=torch.device("cpu"), precision="auto"
-        )
+        # what the teacher read of a long definition, the student must read
+        settings = ModelSettings(str(student), max_length=teacher.settings.max_length)
+        device = torch.device("cpu")
+        model = TrainableEncoder(student, settings, device=device, precision="auto")
         cosines = _train(model, [texts[row] for row in used.tolist()], targets, places, report)
         last = cosines[-max(1, len(cosines) // 10) :]
         figures = {

@@ -59,7 +59,8 @@ def test_what_is_no_encoder_is_not_replaced(out, tiny_terminology, tiny_encoder,
     path.mkdir(exist_ok=True)
     (path / "keep").touch()
     result = run("distill", tiny_encoder, tiny_terminology, "-o", path)
-    assert result.exit_code == 2 and "TL002" in result.output
+    code = "TL906" if out == "tiny_terminology" else "TL002"
+    assert result.exit_code == 2 and code in result.output
     assert (path / "keep").exists()
     (path / "keep").unlink()
 
@@ -70,6 +71,10 @@ def test_bad_input(tiny_terminology, tiny_encoder, tmp_path):
         assert result.exit_code == 2 and code in result.output, result.output
         assert not (tmp_path / "out").exists()
 
+    kept = (tiny_encoder / "model.safetensors").read_bytes()
+    result = run("distill", tiny_encoder, tiny_terminology, "-o", tiny_encoder)
+    assert result.exit_code == 2 and "TL906" in result.output
+    assert (tiny_encoder / "model.safetensors").read_bytes() == kept
     fails("TL300", tmp_path / "nowhere", tiny_terminology)
     fails("TL432", tiny_encoder, tiny_terminology, "--kind", "layers", "--layers", 2)
     result = run("distill", tiny_encoder, tiny_terminology, "-o", tmp_path / "s", "--epochs", 1)

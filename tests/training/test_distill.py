@@ -182,6 +182,19 @@ def test_static_encoder_of_a_transformer(tiny_encoder, tmp_path):
     assert load_encoder(tmp_path / "same").fingerprint == small.fingerprint
 
 
+def test_a_teacher_that_lowers_its_texts(make_bert, tmp_path):
+    """Its tokenizer may be a cased one: what lower-cases stands in its settings."""
+    folder = make_bert(tmp_path / "cased")
+    layout = json.loads((folder / "tokenizer.json").read_text())
+    layout["normalizer"]["lowercase"] = False
+    (folder / "tokenizer.json").write_text(json.dumps(layout))
+    (folder / "sentence_bert_config.json").write_text('{"do_lower_case": true}')
+    run = {"epochs": 1, "seed": 0, "add_card": lambda *_: None, "report": lambda *_: None}
+    distill_static(load_encoder(folder), ["seizure"] * 3, tmp_path / "small", **run)
+    small = load_encoder(tmp_path / "small")
+    np.testing.assert_array_equal(*small.encode(["Seizure", "seizure"]))
+
+
 def test_encoder_of_fewer_layers(make_bert, tmp_path):
     folder = make_bert(tmp_path / "large", layers=4)
     teacher = load_encoder(folder, dtype="float32")
