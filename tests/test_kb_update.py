@@ -15,7 +15,7 @@ from spacy_termlink.candidates.shards import VectorShards
 from spacy_termlink.cli import app
 from spacy_termlink.encoders import load_encoder
 from spacy_termlink.errors import TermlinkError
-from spacy_termlink.kb import OldVectors, TermKB, build_kb, encoding
+from spacy_termlink.kb import OldVectors, TermKB, build_kb, encoding, rebuild_kb
 from spacy_termlink.terminology import Concept, Name
 from spacy_termlink.terminology.builder import build_terminology
 
@@ -314,6 +314,29 @@ def test_kept_vectors_are_in_the_kb(tiny_terminology, tmp_path, small_shards):
     kept = VectorShards(sorted((kb.path / "vectors").iterdir()))
     assert np.array_equal(kept[:], LetterEncoder().encode(kb.names.texts(kb.terminology)))
     assert not (tmp_path / "kb.shards").exists()
+
+
+@pytest.mark.parametrize("index", ["IVF_SQ8", "Flat"])
+def test_a_rebuilt_kb_has_its_own_index_and_no_old_vectors(
+    tiny_terminology, tiny_encoder, tmp_path, index
+):
+    """Another encoder: files of the old index are not linked, of whatever kind it was."""
+    encoder = load_encoder(tiny_encoder, dtype="float32")
+    old = build_kb(
+        tiny_terminology,
+        encoder,
+        tmp_path / "old",
+        index="IVF_SQ8",
+        keeps_vectors=True,
+        progress=False,
+    )
+    new = rebuild_kb(old, encoder.save, tmp_path / "new", index=index)
+    new.verify()
+    files = {name for name in new.meta["files"] if name.startswith(("index/", "vectors/"))}
+    places = {"index/places.npy"} if index == "IVF_SQ8" else set()
+    names = {"index/name_offsets.npy", "index/name_rows.npy"}
+    assert files == {"index/dense.faiss", *names, *places}
+    assert new.generator("hybrid").generate(["seizures"], k=1)[0][0].concept_id == "T:0003"
 
 
 def test_index_command(tiny_kb, new_release, tiny_encoder, tmp_path):

@@ -21,7 +21,8 @@ TRAIN_ROWS = 4 * ROTATED_ROWS
 #: Share of the lists of an index of inverted lists that a search goes through, and at least how many;
 #: IVF_SQ8 and IVF_PQ are measured instead.
 PROBED, LEAST_PROBED = 1 / 8, 8
-#: What Faiss does not refuse, but dies of: parts of no size, a graph with less than two links a node.
+#: What Faiss does not refuse, but dies of: parts of no size, a graph with less than two links a node
+#: (and a rotation trained on less rows than columns).
 _ZERO, _ONE_LINK = re.compile(r"(?<![0-9.])0+(?![0-9.])"), re.compile(r"HNSW1(?![0-9])")
 EF_CONSTRUCTION = 80
 #: Specs whose effort is measured, with what builds them.
@@ -41,6 +42,7 @@ def build_index(vectors: Any, spec: str, *, memory: Optional[float] = None) -> D
         memory.
     """
     n, width = vectors.shape
+    check_spec(spec, n, width, memory=memory)
     try:
         if spec == "auto":
             return _build_auto(vectors, memory)
@@ -49,7 +51,6 @@ def build_index(vectors: Any, spec: str, *, memory: Optional[float] = None) -> D
             recall = tune(index, vectors)
             index.facts = _measured(index, recall)
             return index
-        check_spec(spec, n, width)
         return _build_plain(vectors, factory_string(spec, n, width))
     except RuntimeError as error:
         reason = str(error).rsplit("Error: ", 1)[-1].strip()
@@ -67,6 +68,9 @@ def check_spec(spec: str, n: int, width: int, *, memory: Optional[float] = None)
     factory = factory_string(spec, n, width)
     if _ZERO.search(factory) or _ONE_LINK.search(factory):
         raise TermlinkError("TL502", spec=spec, reason="a number in it is too small")
+    if "OPQ" in factory and n < width:
+        reason = f"{n:,} names are too few to train a rotation of {width} columns"
+        raise TermlinkError("TL502", spec=spec, reason=reason)
     try:
         faiss.index_factory(width, factory, faiss.METRIC_INNER_PRODUCT)
     except RuntimeError as error:

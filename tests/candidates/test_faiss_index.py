@@ -141,3 +141,16 @@ def test_one_name():
     rows, scores = index.search(np.eye(2, WIDTH, dtype=np.float32), n=5)
     assert rows.tolist() == [[0], [0]]
     assert scores.tolist() == [[1], [0]]
+
+
+@pytest.mark.parametrize("spec", ["IVF_PQ", "OPQ8,PQ8x4"])
+def test_too_few_names_for_a_rotation_are_refused(vectors, spec):
+    """Faiss ends the process instead."""
+    with pytest.raises(TermlinkError, match="TL502.*31 names are too few"):
+        build_index(vectors[:31], spec)
+
+
+def test_few_names_are_enough_for_the_lists(vectors):
+    for n in (32, 33, 100):
+        assert len(build_index(vectors[:n], "IVF_PQ")) == n
+    assert len(build_index(vectors[:1], "IVF_SQ8")) == 1
