@@ -1,6 +1,7 @@
 """Spark: notes of a DataFrame in, a DataFrame of annotations out. Needs the extra `spark`."""
 
 import atexit
+import re
 import shutil
 import tarfile
 import tempfile
@@ -75,13 +76,14 @@ def ship(spark: "SparkSession", path: Union[str, Path]) -> str:
         raise TermlinkError("TL001", path=path)
     place = tempfile.mkdtemp(prefix="termlink-")
     atexit.register(shutil.rmtree, place, ignore_errors=True)
-    archive = Path(place) / f"{folder.name}.tar"
+    name = re.sub(r"[^0-9A-Za-z._-]", "_", folder.name)  # Spark reads it as part of an address
+    archive = Path(place) / f"{name}.tar"
     # not compressed, vectors and weights would not get smaller; no entry "./", Hadoop refuses it
     with tarfile.open(archive, "w") as file:
         for inside in sorted(folder.iterdir()):
             file.add(inside, arcname=inside.name)
-    spark.sparkContext.addArchive(f"{archive}#{folder.name}")
-    return folder.name
+    spark.sparkContext.addArchive(f"{archive}#{name}")
+    return name
 
 
 def check_ids(df: "DataFrame", id: str = "id") -> None:  # noqa: A002
