@@ -122,8 +122,8 @@ class T5Reranker:
         distinct = list(dict.fromkeys(prompts))
         odds = np.empty(len(distinct))
         for part in token_batches([len(prompt) for prompt in distinct], TOKENS_PER_BATCH):
-            found = self.model.log_probabilities([distinct[row] for row in part])
-            odds[part] = (found[:, 0] - found[:, 1]).double().cpu().numpy()
+            found = self.model.log_odds([distinct[row] for row in part])
+            odds[part] = found.double().cpu().numpy()
         place = {prompt: i for i, prompt in enumerate(distinct)}
         rows = np.array([place[prompt] for prompt in prompts], dtype=np.int64)
         return 1 / (1 + np.exp(-odds[rows]))

@@ -7,7 +7,7 @@ of EMNLP 2020 (scores from two answers at the first position).
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import torch
 from tokenizers import Tokenizer
@@ -73,28 +73,59 @@ class YesNoModel:
 
         prompts (Sequence[Sequence[int]]): Token ids, (B,) lists.
         """
-        ids, mask = self._padded(prompts)
-        states = self.module.get_encoder()(input_ids=ids, attention_mask=mask)
-        if all(len(answer) == 1 for answer in self.answers):
-            logits = self._decode(states, mask, [])  # (B, 1, V)
-            picked = torch.tensor([answer[0] for answer in self.answers], device=self.device)
-            return torch.log_softmax(logits[:, 0].float(), dim=-1)[:, picked]
+        states, mask = self._encode(prompts)
+        if self._short:
+            hidden = self._decode(states, mask, [])[:, 0]  # (B, D)
+            return torch.log_softmax(self._logits(hidden), dim=-1)[:, self._picked]
         return torch.stack([self._forced(states, mask, each) for each in self.answers], dim=1)
 
-    def _forced(self, states: Any, mask: Tensor, answer: Sequence[int]) -> Tensor:
-        """Log-probability of a whole answer, (B,)."""
-        logits = self._decode(states, mask, answer[:-1])  # (B, T, V)
-        wanted = torch.tensor(answer, device=self.device).expand(len(logits), -1)[:, :, None]
-        return torch.log_softmax(logits.float(), dim=-1).gather(2, wanted).sum(dim=(1, 2))
+    def log_odds(self, prompts: Sequence[Sequence[int]]) -> Tensor:
+        """log P(yes) - log P(no), (B,) float32: of answers of one token without the rest of the
+        vocabulary."""
+        if not self._short:
+            found = self.log_probabilities(prompts)
+            return found[:, 0] - found[:, 1]
+        states, mask = self._encode(prompts)
+        logits = self._logits(self._decode(states, mask, [])[:, 0], rows=self._picked)
+        return logits[:, 0] - logits[:, 1]
 
-    def _decode(self, states: Any, mask: Tensor, before: Sequence[int]) -> Tensor:
+    @property
+    def _short(self) -> bool:
+        return all(len(answer) == 1 for answer in self.answers)
+
+    @property
+    def _picked(self) -> Tensor:
+        return torch.tensor([answer[0] for answer in self.answers], device=self.device)
+
+    def _encode(self, prompts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+        ids, mask = self._padded(prompts)
+        states = self.module.get_encoder()(input_ids=ids, attention_mask=mask)
+        return states.last_hidden_state, mask
+
+    def _forced(self, states: Tensor, mask: Tensor, answer: Sequence[int]) -> Tensor:
+        """Log-probability of a whole answer, (B,)."""
+        logits = self._logits(self._decode(states, mask, answer[:-1]))  # (B, T, V)
+        wanted = torch.tensor(answer, device=self.device).expand(len(logits), -1)[:, :, None]
+        return torch.log_softmax(logits, dim=-1).gather(2, wanted).sum(dim=(1, 2))
+
+    def _decode(self, states: Tensor, mask: Tensor, before: Sequence[int]) -> Tensor:
+        """States of the decoder after the start token and others, (B, T, D)."""
         given = torch.tensor([self._start, *before], device=self.device)
-        return self.module(
-            encoder_outputs=states,
-            attention_mask=mask,
-            decoder_input_ids=given.expand(len(mask), -1),
+        return self.module.get_decoder()(
+            input_ids=given.expand(len(mask), -1),
+            encoder_hidden_states=states,
+            encoder_attention_mask=mask,
             use_cache=False,
-        ).logits
+        ).last_hidden_state
+
+    def _logits(self, hidden: Tensor, rows: Optional[Tensor] = None) -> Tensor:
+        """Logits of the vocabulary, or of some rows of it, in float32: in bfloat16 candidates that are
+        much alike would have the same score."""
+        weight = self.module.lm_head.weight
+        if self.module.config.tie_word_embeddings:  # as T5 does
+            hidden = hidden * self.module.config.d_model**-0.5
+        with torch.autocast(self.device.type, enabled=False):
+            return hidden.float() @ (weight if rows is None else weight[rows]).float().T
 
     def _padded(self, prompts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         length = max(len(prompt) for prompt in prompts)

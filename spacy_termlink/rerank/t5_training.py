@@ -107,8 +107,9 @@ class TrainableT5:
         odds = np.empty(len(prompts))
         with torch.no_grad():
             for rows in token_batches([len(prompt) for prompt in prompts], TOKENS_PER_BATCH):
-                found = self._log_probabilities([prompts[row] for row in rows])
-                odds[rows] = (found[:, 0] - found[:, 1]).double().cpu().numpy()
+                with self._autocast():
+                    found = self.model.log_odds([prompts[row] for row in rows])
+                odds[rows] = found.double().cpu().numpy()
         return np.split(odds, np.cumsum([len(each.candidates) for each in lists])[:-1])
 
     def save(self, folder: Path, data: ListData, *, add: Callable[[Path], Any]) -> None:
@@ -152,9 +153,12 @@ class TrainableT5:
         return self._prompts.encode(template, values)
 
     def _log_probabilities(self, prompts: list[list[int]]) -> Tensor:
-        enabled = self.precision != "float32"
-        with torch.autocast(self.model.device.type, DTYPES[self.precision], enabled=enabled):
+        with self._autocast():
             return self.model.log_probabilities(prompts)
+
+    def _autocast(self) -> torch.autocast:
+        enabled = self.precision != "float32"
+        return torch.autocast(self.model.device.type, DTYPES[self.precision], enabled=enabled)
 
     def _add(self, loss: Callable[[], Tensor], scale: float) -> float:
         """Add the clean gradients, and the adversarial ones where they are wanted."""

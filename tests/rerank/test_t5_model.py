@@ -52,6 +52,7 @@ def test_a_batch_has_the_numbers_of_plain_passes_one_by_one(model):
     wanted = [[plain(model, ids, answer) for answer in model.answers] for ids in prompts]
     assert torch.allclose(found, torch.tensor(wanted), atol=1e-5)
     assert len({tuple(row) for row in found.tolist()}) > 3  # and they tell prompts apart
+    assert torch.allclose(model.log_odds(prompts), found[:, 0] - found[:, 1], atol=1e-5)
 
 
 @torch.no_grad()
@@ -61,7 +62,34 @@ def test_longer_answers_are_scored_whole(folder):
     assert len(model.answers[1]) == 1
     prompts = prompts_of(model, 5)
     wanted = [[plain(model, ids, answer) for answer in model.answers] for ids in prompts]
+    found = model.log_probabilities(prompts)
+    assert torch.allclose(found, torch.tensor(wanted), atol=1e-5)
+    assert torch.allclose(model.log_odds(prompts), found[:, 0] - found[:, 1], atol=1e-5)
+
+
+@torch.no_grad()
+def test_a_tied_table_is_scaled_as_t5_does(folder, tmp_path):
+    path = tmp_path / "tied"
+    shutil.copytree(folder, path)
+    config = (path / "config.json").read_text()
+    config = config.replace('"tie_word_embeddings": false', '"tie_word_embeddings": true')
+    (path / "config.json").write_text(config)
+    model = YesNoModel(path, yes="yes", no="no", dtype="float32")
+    assert model.module.lm_head.weight is model.table
+    prompts = prompts_of(model, 3)
+    wanted = [[plain(model, ids, answer) for answer in model.answers] for ids in prompts]
     assert torch.allclose(model.log_probabilities(prompts), torch.tensor(wanted), atol=1e-5)
+
+
+@torch.no_grad()
+def test_in_bfloat16_questions_that_are_much_alike_keep_scores_of_their_own(folder):
+    model = YesNoModel(folder, yes="yes", no="no", dtype="bfloat16")
+    exact = YesNoModel(folder, yes="yes", no="no", dtype="float32")
+    prompts = prompts_of(model, 20)
+    found = model.log_odds(prompts)
+    assert found.dtype == torch.float32
+    assert len(set(found.tolist())) == len({tuple(prompt) for prompt in prompts})
+    assert torch.allclose(found, exact.log_odds(prompts), atol=0.1)
 
 
 @torch.no_grad()
