@@ -85,7 +85,12 @@ def make_pipeline(args: argparse.Namespace, text: str) -> Language:
     nlp.add_pipe("ner", config={"model": {"tok2vec": listener}}).add_label("FINDING")
     nlp.add_pipe("gold_entities")
     ours = {"@architectures": "spacy-termlink.TransformerListener.v1", "pooling": POOLING}
-    nlp.add_pipe("term_linker", name="shared", config={"kb": str(args.kb), "model": ours})
+    # the index of the KB itself, as in use: the Flat one of training is slower to search
+    nlp.add_pipe(
+        "term_linker",
+        name="shared",
+        config={"kb": str(args.kb), "model": ours, "learning": {"index": None}},
+    )
     nlp.add_pipe("term_linker", name="own", config={"kb": str(args.kb), "overwrite": False})
     doc = nlp.make_doc(text)
     nlp.initialize(lambda: [Example(nlp.make_doc(text), doc)])
