@@ -189,6 +189,7 @@ def submit(*args):
     spark_submit = Path(sys.executable).with_name("spark-submit")
     settings = [part for key, value in SETTINGS.items() for part in ("--conf", f"{key}={value}")]
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+    # spark-submit writes both streams of a Python program to its stdout
     return subprocess.run(
         [str(spark_submit), "--master", "local[2]", *settings, str(SCRIPT), *map(str, args)],
         capture_output=True, text=True, env=environment, check=False,
@@ -211,11 +212,11 @@ def test_the_script(expected, kb_path, tmp_path):
     assert json.loads(line) == {"note_id": "z", "code": "missing_text"}
     # an output that is there, and ids that stand twice, are refused in one line
     again = submit(tmp_path / "notes.jsonl", kb_path, "-o", out)
-    assert (again.returncode, "already" in again.stderr) == (2, True), again.stderr
+    assert (again.returncode, "[TL002]" in again.stdout) == (2, True), again.stdout
     (tmp_path / "twice.jsonl").write_text('{"id": "a", "text": "x"}\n' * 2)
     twice = submit(tmp_path / "twice.jsonl", kb_path, "-o", tmp_path / "other")
     assert twice.returncode == 2
-    assert "[TL863] Ids that stand on more than one note: 1." in twice.stderr
+    assert "[TL863] Ids that stand on more than one note: 1." in twice.stdout
     assert not (tmp_path / "other").exists()
 
 
