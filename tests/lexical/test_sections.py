@@ -42,7 +42,16 @@ def test_section_of_a_word(word, title):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "He has MS", "MS", "A plan: rest", "Plan to rest\n", "Cough: for days", "1. PLAN", "plans:"],
+    [
+        "",
+        "He has MS",
+        "MS",
+        "A plan: rest",
+        "Plan to rest\n",
+        "Cough: for days",
+        "1. PLAN",
+        "plans:",
+    ],
 )
 def test_no_heading(text):
     assert find_sections(text) == []
