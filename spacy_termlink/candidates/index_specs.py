@@ -65,8 +65,8 @@ def factory_string(spec: str, n: int, width: int) -> str:
 
 
 def n_lists(n: int) -> int:
-    """Inverted lists for n names: a power of two, so that lists hold about NAMES_PER_LIST."""
-    return 1 << int(np.clip(round(np.log2(max(1, n / NAMES_PER_LIST))), 0, 20))
+    """Inverted lists for n names, so that they hold about NAMES_PER_LIST."""
+    return max(1, round(n / NAMES_PER_LIST))
 
 
 def n_parts(width: int) -> int:

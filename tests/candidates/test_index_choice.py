@@ -75,9 +75,9 @@ def small_limits(monkeypatch):
 def test_auto_says_what_it_took_and_what_it_measured(vectors, small_limits):
     index = build_index(vectors, "auto", memory=1)
     facts = index.facts
-    assert facts["kind"] == "IVF_SQ8" and index.factory == "IVF16,SQ8"
+    assert facts["kind"] == "IVF_SQ8" and index.factory == "IVF12,SQ8"
     assert facts["recall@10"] >= round(WANTED, 3) and facts["recall_queries"] == 256
-    assert (facts["lists"], facts["lists_searched"]) == (16, index.effort)
+    assert (facts["lists"], facts["lists_searched"]) == (12, index.effort)
     assert f"finds {facts['recall@10']:.3f} of the 10 nearest" in facts["why"]
     graph = build_index(vectors[:1500], "auto")
     assert graph.facts["kind"] == "HNSW" and graph.facts["ef_search"] == graph.effort
@@ -105,7 +105,7 @@ def test_a_recall_that_is_too_low_is_said(vectors, monkeypatch, small_limits):
 
 def test_the_effort_is_the_least_that_helps(vectors, monkeypatch):
     index = build_index(vectors, "IVF_SQ8")
-    of = {1: 0.5, 2: 0.9, 4: 0.904, 8: 0.9045, 16: 0.904}
+    of = {1: 0.5, 2: 0.9, 4: 0.904, 8: 0.9045, 12: 0.904}
     monkeypatch.setattr(index_recall, "EFFORTS_IVF", (1, 2, 4, 8, 32, 64))
     monkeypatch.setattr(index_recall, "recall", lambda index, sample: of[index.effort])
     assert index_recall.tune(index, vectors) == 0.9 and index.effort == 2
