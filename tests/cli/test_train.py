@@ -126,9 +126,12 @@ def test_shipped_configs_point_to_what_the_project_makes():
     from spacy_termlink.training.config import load_config
 
     root = Path(__file__).parents[2]
-    for path in (root / "configs").glob("train_*.cfg"):
-        config = load_config(path)
-        mining = "mine.cfg" if path.stem == "train_hpo" else "mine_all.cfg"
+    mined = {"train_hpo": "mine.cfg", "train_all": "mine_all.cfg",
+             "train_supervised": "mine_supervised.cfg", "train_mentions": "mine_supervised.cfg"}  # fmt: skip
+    paths = sorted((root / "configs").glob("train_*.cfg"))
+    assert {path.stem for path in paths} == set(mined)
+    for path in paths:
+        config, mining = load_config(path), mined[path.stem]
         tasks = confection.Config().from_disk(root / "configs" / mining)["mining"]["tasks"]
         assert set(config.tasks) - {"names"} <= set(tasks), path
 
