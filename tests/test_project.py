@@ -57,6 +57,13 @@ def test_workflow_makes_each_dep_before_it_is_used(name):
         made |= set(map(filled, COMMANDS[step].get("outputs", [])))
 
 
+def test_spacy_takes_the_project():
+    """Among others, no workflow may have the name of a command."""
+    from spacy.cli._util import load_project_config
+
+    assert load_project_config(ROOT)["title"]
+
+
 def test_no_workflow_fetches_who_icd10():
     """It may not be passed on or changed: by name only."""
     for steps in PROJECT["workflows"].values():

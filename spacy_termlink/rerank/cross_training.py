@@ -108,7 +108,7 @@ class TrainableCrossEncoder:
         """Set the bias so that z is 0 on average, over the candidates of some lists."""
         with torch.no_grad():
             z = np.concatenate(self._read_all(lists))
-            self._bias += float(z.mean()) / SCALE
+            self._bias.add_(float(z.mean()) / SCALE)
 
     def snapshot(self) -> dict[str, Tensor]:
         """A copy of the weights, on the processor."""
