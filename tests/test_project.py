@@ -59,7 +59,7 @@ def test_workflow_makes_each_dep_before_it_is_used(name):
 
 def test_spacy_takes_the_project():
     """Among others, no workflow may have the name of a command."""
-    from spacy.cli._util import load_project_config
+    from weasel.util import load_project_config
 
     assert load_project_config(ROOT)["title"]
 
