@@ -23,7 +23,7 @@ from .config import RerankConfig
 from .cross_encoder import NAME, SCALE, is_doubtful, make_pair
 from .lists import ListData, MentionList
 from .rerankers import write_about
-from .trainer import RerankTrainer
+from .trainer import RerankModel, RerankTrainer
 
 HEAD, BIAS = "reranker.head", "reranker.bias"
 #: Lists whose mean is the bias that training starts with.
@@ -70,8 +70,8 @@ class CrossModelSettings:
     frozen_layers: int = setting(-1, (lambda value: value >= -1, "a whole number, -1 or more"))
 
 
-class TrainableCrossEncoder:
-    """A cross-encoder with gradients (protocol `trainer.RerankModel`).
+class TrainableCrossEncoder(RerankModel):
+    """A cross-encoder with gradients.
 
     settings (CrossModelSettings): What it reads.
     fitted (FittedScores): What the recall stage's scores are worth; it does not change.
@@ -102,23 +102,13 @@ class TrainableCrossEncoder:
         }
         for name, value in self._encoder.parameters.items():
             value.requires_grad_(name in trained)
-        self.parameters: dict[str, Tensor] = {**trained, HEAD: self._head, BIAS: self._bias}
+        self.parameters = {**trained, HEAD: self._head, BIAS: self._bias}
 
     def start(self, lists: Sequence[MentionList]) -> None:
         """Set the bias so that z is 0 on average, over the candidates of some lists."""
         with torch.no_grad():
             z = np.concatenate(self._read_all(lists))
             self._bias.add_(float(z.mean()) / SCALE)
-
-    def snapshot(self) -> dict[str, Tensor]:
-        """A copy of the weights, on the processor."""
-        return {name: value.detach().cpu().clone() for name, value in self.parameters.items()}
-
-    def load(self, weights: dict[str, Tensor]) -> None:
-        """Put weights in place, by the names of `parameters`."""
-        with torch.no_grad():
-            for name, value in weights.items():
-                self.parameters[name].copy_(value)
 
     def add_gradients(
         self, lists: Sequence[MentionList], *, number: int, scale: float

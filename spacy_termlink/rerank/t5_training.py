@@ -29,7 +29,7 @@ from .t5 import NAME, TOKENS_PER_BATCH
 from .t5_fields import Fields
 from .t5_model import YesNoModel
 from .t5_settings import Questions, T5ModelSettings, read_t5_settings
-from .trainer import RerankTrainer
+from .trainer import RerankModel, RerankTrainer
 
 
 class Asked(NamedTuple):
@@ -45,8 +45,8 @@ class Asked(NamedTuple):
     weight: float
 
 
-class TrainableT5:
-    """A T5 with gradients (protocol `trainer.RerankModel`).
+class TrainableT5(RerankModel):
+    """A T5 with gradients.
 
     settings (T5ModelSettings): What it is asked, and how it learns.
     model (YesNoModel): With weights in float32.
@@ -68,17 +68,7 @@ class TrainableT5:
         self.questions, self._fields, self._seed = settings.questions, fields, seed
         self._templates = self.questions.made
         self._prompts = PromptEncoder(model.tokenizer, settings.max_length, self._templates)
-        self.parameters: dict[str, Tensor] = dict(model.module.named_parameters())
-
-    def snapshot(self) -> dict[str, Tensor]:
-        """A copy of the weights, on the processor."""
-        return {name: value.detach().cpu().clone() for name, value in self.parameters.items()}
-
-    def load(self, weights: dict[str, Tensor]) -> None:
-        """Put weights in place, by the names of `parameters`."""
-        with torch.no_grad():
-            for name, value in weights.items():
-                self.parameters[name].copy_(value)
+        self.parameters = dict(model.module.named_parameters())
 
     def add_gradients(
         self, lists: Sequence[MentionList], *, number: int, scale: float

@@ -1,16 +1,16 @@
 """Trains rerankers on lists of candidates, in the loop that encoders are trained in."""
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Optional, Protocol
+from typing import Any, ClassVar, Optional
 
 import numpy as np
-from torch import Tensor
 
 from .. import __version__
 from ..files import write_json
 from ..training.loop import Loop, Report
+from ..training.model import Trainable
 from ..training.world import World
 from .card import make_reranker_card
 from .config import RerankConfig
@@ -18,18 +18,13 @@ from .lists import ListData, MentionList
 from .rerankers import FILE
 
 
-class RerankModel(Protocol):
-    """A reranker that trains (`training.loop.Trainable`), over lists of candidates."""
+class RerankModel(Trainable):
+    """A reranker that trains over lists of candidates.
 
-    parameters: dict[str, Tensor]
-    #: "float32" or "bfloat16".
+    precision (str): Of its products, "float32" or "bfloat16".
+    """
+
     precision: str
-
-    def snapshot(self) -> dict[str, Tensor]:
-        """A copy of the weights, on the processor."""
-
-    def load(self, weights: dict[str, Tensor]) -> None:
-        """Put weights in place."""
 
     def add_gradients(
         self, lists: Sequence[MentionList], *, number: int, scale: float
@@ -39,13 +34,16 @@ class RerankModel(Protocol):
         number (int): Of the batch, the key of random choices.
         RETURNS (tuple[float, int]): The summed loss, and the texts that were read.
         """
+        raise NotImplementedError
 
     def values(self, lists: Sequence[MentionList]) -> list[np.ndarray]:
         """Of each list its candidates' values, larger is better, (K,)."""
+        raise NotImplementedError
 
-    def save(self, folder: Path, data: ListData, *, add: Any) -> None:
+    def save(self, folder: Path, data: ListData, *, add: Callable[[Path], Any]) -> None:
         """Write the folder; it appears under its name when it is whole. `add` is called with it
         before."""
+        raise NotImplementedError
 
 
 class RerankTrainer(Loop):

@@ -7,13 +7,14 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Optional, Protocol
+from typing import Any, ClassVar, Optional
 
 import torch
 from torch import Tensor
 
 from ..errors import TermlinkError
 from .checkpoints import Checkpoint, RunFolder, load_moments, save_moments
+from .model import Trainable
 from .refresh import HardTable
 from .runlog import RunLog
 from .settings import DevSettings, LoopSettings, OptimizerSettings
@@ -21,19 +22,6 @@ from .world import World
 
 #: Called after each step with what happened: step, loss, texts, texts_per_second.
 Report = Callable[[Mapping[str, Any]], object]
-
-
-class Trainable(Protocol):
-    """A model whose weights a loop changes in place."""
-
-    #: What trains, by name.
-    parameters: dict[str, Tensor]
-
-    def snapshot(self) -> dict[str, Tensor]:
-        """A copy of the weights, on the processor."""
-
-    def load(self, weights: dict[str, Tensor]) -> None:
-        """Put weights in place."""
 
 
 class Loop:

@@ -32,7 +32,26 @@ from .settings import ModelSettings
 _KEPT = ("config.json", "tokenizer_config.json", "special_tokens_map.json")
 
 
-class TrainableEncoder:
+class Trainable:
+    """A model whose weights a training loop changes in place.
+
+    parameters (dict[str, Tensor]): What trains, by name.
+    """
+
+    parameters: dict[str, Tensor]
+
+    def snapshot(self) -> dict[str, Tensor]:
+        """A copy of the weights, on the processor."""
+        return {name: value.detach().cpu().clone() for name, value in self.parameters.items()}
+
+    def load(self, weights: dict[str, Tensor]) -> None:
+        """Put weights in place, by the names of `parameters`."""
+        with torch.no_grad():
+            for name, value in weights.items():
+                self.parameters[name].copy_(value)
+
+
+class TrainableEncoder(Trainable):
     """Texts to embeddings, with gradients.
 
     folder (Path): An encoder folder.
@@ -107,16 +126,6 @@ class TrainableEncoder:
                 if progress is not None:
                     progress(len(rows))
         return embeddings
-
-    def load(self, weights: dict[str, Tensor]) -> None:
-        """Put weights in place, by the names of `parameters`."""
-        with torch.no_grad():
-            for name, value in weights.items():
-                self.parameters[name].copy_(value)
-
-    def snapshot(self) -> dict[str, Tensor]:
-        """A copy of the weights, on the processor."""
-        return {name: value.detach().cpu().clone() for name, value in self.parameters.items()}
 
     def save(self, folder: Path, *, add: Callable[[Path], object]) -> None:
         """Write the encoder folder; it appears under its name only when it is whole.
