@@ -248,16 +248,21 @@ def _docs(nlp: Language, notes: Sequence[Note]) -> Iterator[Union[Doc, Reject]]:
 
 def _batches(notes: Sequence[Note]) -> Iterator[list[Note]]:
     """Cut by BATCH_SIZE and BATCH_CHARS."""
-    part: list[Note] = []
-    chars = 0
-    for note in notes:
-        if part and (len(part) == BATCH_SIZE or chars + len(note.text) > BATCH_CHARS):
-            yield part
-            part, chars = [], 0
-        part.append(note)
-        chars += len(note.text)
-    if part:
-        yield part
+    for start, stop in stretches([len(note.text) for note in notes], BATCH_SIZE, BATCH_CHARS):
+        yield list(notes[start:stop])
+
+
+def stretches(sizes: Sequence[int], most: int, most_size: int) -> Iterator[tuple[int, int]]:
+    """Start and stop of stretches of up to `most` items, of up to `most_size` together where there is
+    more than one."""
+    start = total = 0
+    for i, size in enumerate(sizes):
+        if i > start and (i - start == most or total + size > most_size):
+            yield start, i
+            start, total = i, 0
+        total += size
+    if start < len(sizes):
+        yield start, len(sizes)
 
 
 def _doc_alone(nlp: Language, note: Note) -> Union[Doc, Reject]:

@@ -10,7 +10,15 @@ import pyarrow.compute as pc
 from spacy.language import Language
 
 from ..errors import MissingExtraError, TermlinkError
-from .core import ANNOTATIONS, Annotated, annotate_batch, beside, check_carried, find_linkers
+from .core import (
+    ANNOTATIONS,
+    Annotated,
+    annotate_batch,
+    beside,
+    check_carried,
+    find_linkers,
+    stretches,
+)
 from .parts import PART_CHARS, PART_NOTES
 from .pipelines import load_pipeline
 from .privacy import withhold_errors, withhold_messages
@@ -92,14 +100,8 @@ def _slices(batch: pa.RecordBatch, text: str) -> Iterator[pa.RecordBatch]:
     is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
     lengths = pc.binary_length(column).to_pylist() if is_text else [0] * len(column)
     sizes = [length or 0 for length in lengths]
-    first = n_bytes = 0
-    for row, size in enumerate(sizes):
-        if row > first and (row - first == PART_NOTES or n_bytes + size > PART_CHARS):
-            yield batch.slice(first, row - first)
-            first, n_bytes = row, 0
-        n_bytes += size
-    if first < batch.num_rows:
-        yield batch.slice(first)
+    for start, stop in stretches(sizes, PART_NOTES, PART_CHARS):
+        yield batch.slice(start, stop - start)
 
 
 def _result(task: Task, notes: pa.RecordBatch, found: Annotated) -> Iterator[pa.RecordBatch]:
