@@ -1,5 +1,6 @@
 """Builds a KB folder from a terminology and an encoder."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any, Optional, Union
 
@@ -13,9 +14,10 @@ from ..files import atomic_folder, sha256_file, write_json
 from ..lexical.misspelling import SpellingIndex
 from ..lexical.ngram import NgramIndex
 from ..terminology.store import Terminology
+from ..text import normalize
 from ..types import Encoder
 from .encoding import OldVectors, ShardFolder, encode_names, keep_vectors
-from .mention_counts import count_mentions, save_mention_counts
+from .mention_counts import save_mention_counts
 from .names import copy_with_names, read_annotated
 from .termkb import FORMAT_VERSION, VECTORS, TermKB
 
@@ -68,7 +70,8 @@ def build_kb(
         terminology = Terminology.open(folder / "terminology")
         if add_names is not None:
             mentions = read_annotated(Path(add_names), terminology)
-            save_mention_counts(folder, terminology, count_mentions(terminology, mentions))
+            counts = Counter((concept_id, normalize(text)) for concept_id, text in mentions)
+            save_mention_counts(folder, terminology, counts)
         names, texts = unique_names(terminology)
         if not texts:
             raise TermlinkError("TL508", path=terminology_path)

@@ -1,31 +1,14 @@
 """How often annotators meant a concept by one of its names: decides between concepts of one name."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from ..terminology.store import Terminology
-from ..text import normalize
 
 #: In a KB's folder, where there are annotated mentions.
 FILE = "mention_counts.npy"
-
-
-def count_mentions(
-    terminology: Terminology, mentions: Iterable[tuple[str, str]]
-) -> dict[tuple[str, str], int]:
-    """(concept id, normal form) -> mentions.
-
-    mentions (Iterable[tuple[str, str]]): (concept id, text); an id that the terminology lacks is
-        passed over.
-    """
-    counts: dict[tuple[str, str], int] = {}
-    for concept_id, text in mentions:
-        if (living := terminology.resolve(concept_id)) is not None:
-            pair = living, normalize(text)
-            counts[pair] = counts.get(pair, 0) + 1
-    return counts
 
 
 def save_mention_counts(

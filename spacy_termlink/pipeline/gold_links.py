@@ -38,13 +38,11 @@ class GoldCounts:
     used, nil, unknown, barred (int): Learned from; "NIL"; of an id the KB lacks, or of several; of a
         concept that `label_types` does not allow for the label.
     examples_of_unknown (List[str]): The first such ids.
-    mentions (Counter): (concept id, normal form that links) -> gold spans learned from.
     golds (Dict[Tuple[str, Forms], Counter]): (label, forms) -> concept id or "NIL" -> gold spans.
     """
 
     def __init__(self) -> None:
         self.used = self.nil = self.unknown = self.barred = 0
-        self.mentions: Counter = Counter()
         self.golds: Dict[Tuple[str, Forms], Counter] = {}
         self._unknown: Counter = Counter()
 
@@ -54,10 +52,19 @@ class GoldCounts:
         ranked = sorted(self._unknown.items(), key=lambda item: (-item[1], item[0]))
         return [kb_id for kb_id, _ in ranked[:3]]
 
+    @property
+    def mentions(self) -> Counter:
+        """(concept id, normal form that links) -> gold spans learned from."""
+        found: Counter = Counter()
+        for (_, forms), golds in self.golds.items():
+            text = normalize(forms[-1])
+            for gold, n in golds.items():
+                if gold != NIL:
+                    found[gold, text] += n
+        return found
+
     def add(self, label: str, forms: Forms, gold: str) -> None:
         """Count a gold span: of a concept, or of none ("NIL")."""
-        if gold != NIL:
-            self.mentions[gold, normalize(forms[-1])] += 1
         self.golds.setdefault((label, forms), Counter())[gold] += 1
 
     def add_unknown(self, kb_id: str) -> None:
