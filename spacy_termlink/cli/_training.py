@@ -1,15 +1,59 @@
-"""What `termlink train` passes to the trainer from higher ranks: Faiss search and dev scores."""
+"""What the commands that train share, and what `termlink train` passes to the trainer from higher ranks:
+Faiss search and dev scores."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Optional
 
 import numpy as np
 
+from ._common import note, print_table, progress
+
 #: Names searched for a mention, so that at least ten concepts are among them.
 NAMES_SEARCHED = 64
 HITS_AT = (1, 5, 10)
+
+
+@contextmanager
+def reported_steps(max_steps: int) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """A progress bar, as the function that a training loop calls after each step."""
+    with progress(total=max_steps, desc="Training", unit="steps") as bar:
+
+        def report(event: Mapping[str, Any]) -> None:
+            text = f"loss {event['loss']:.3f}, {event['texts_per_second']:.0f} texts/s"
+            bar.set_postfix_str(text, refresh=False)
+            bar.update(event["step"] - bar.n)
+
+        yield report
+
+
+def print_run(figures: Mapping[str, Any], out: Path, *more: str, table: bool) -> None:
+    """Print what a training run did.
+
+    figures (Mapping): The state at the end, from `Loop.run`.
+    more (str): Further parts of the last line.
+    table (bool): Print the dev scores on stdout, too, where there are any.
+    """
+    if figures["best"] is not None and table:
+        names = list(figures["best"])
+        rows = [
+            ["start", *(f"{figures['first'][name]:.4f}" for name in names)],
+            [f"step {figures['best_step']}", *(f"{figures['best'][name]:.4f}" for name in names)],
+        ]
+        print_table(["dev", *names], rows)
+    seconds = max(figures["train_seconds"], 1e-9)
+    speed = (
+        f"{figures['texts']:,} texts in {seconds:.0f} s ({figures['texts'] / seconds:.0f} a second)"
+    )
+    parts = [
+        f"{figures['step']:,} steps",
+        speed,
+        *more,
+        f"scores in {figures['dev_seconds']:.0f} s",
+    ]
+    note(f"{out}: {', '.join(parts)}.")
 
 
 def make_search(spec: str) -> Callable[[np.ndarray, np.ndarray, int], np.ndarray]:

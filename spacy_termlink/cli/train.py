@@ -1,12 +1,11 @@
 """`termlink train`: an encoder from mined records."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from ._common import note, print_table, progress, save_json
+from ._common import save_json
 
 if TYPE_CHECKING:
     from ..training.settings import TrainingConfig
@@ -35,7 +34,7 @@ def train_command(
     from ..training.new_encoder import start_folder
     from ..training.trainer import Trainer
     from ..training.world import World
-    from ._training import make_search
+    from ._training import make_search, print_run, reported_steps
 
     records = Path(settings.run.records)
     start = start_folder(settings.model.encoder, settings.new, records, settings.run.seed)
@@ -46,13 +45,7 @@ def train_command(
             model = TrainableEncoder(
                 folder, settings.model, device=world.device, precision=settings.run.precision
             )
-            with progress(total=settings.run.max_steps, desc="Training", unit="steps") as bar:
-
-                def report(event: Mapping[str, Any]) -> None:
-                    text = f"loss {event['loss']:.3f}, {event['texts_per_second']:.0f} texts/s"
-                    bar.set_postfix_str(text, refresh=False)
-                    bar.update(event["step"] - bar.n)
-
+            with reported_steps(settings.run.max_steps) as report:
                 trainer = Trainer(
                     settings,
                     data,
@@ -66,7 +59,8 @@ def train_command(
         finally:
             world.close()
     if world.is_first:
-        _print(figures, out, to_stdout=str(json_path) == "-")
+        refreshed = f"{figures['refreshes']} refreshes in {figures['refresh_seconds']:.0f} s"
+        print_run(figures, out, refreshed, table=str(json_path) != "-")
         save_json(json_path, {**figures, "precision": model.precision})
 
 
@@ -78,19 +72,3 @@ def _dev_score(settings: "TrainingConfig") -> Any:
     beside = Path(settings.run.records).parent
     mentions = Path(settings.dev.mentions) if settings.dev.mentions else beside / "heldout.jsonl"
     return DevScore(beside / "names.jsonl", mentions, settings.dev.split or None)
-
-
-def _print(figures: Mapping[str, Any], out: Path, *, to_stdout: bool) -> None:
-    if figures["best"] is not None and not to_stdout:
-        names = list(figures["best"])
-        rows = [
-            ["start", *(f"{figures['first'][name]:.4f}" for name in names)],
-            [f"step {figures['best_step']}", *(f"{figures['best'][name]:.4f}" for name in names)],
-        ]
-        print_table(["dev", *names], rows)
-    seconds = max(figures["train_seconds"], 1e-9)
-    note(
-        f"{out}: {figures['step']:,} steps, {figures['texts']:,} texts in {seconds:.0f} s "
-        f"({figures['texts'] / seconds:.0f} a second), {figures['refreshes']} refreshes in "
-        f"{figures['refresh_seconds']:.0f} s, scores in {figures['dev_seconds']:.0f} s."
-    )

@@ -1,12 +1,11 @@
 """`termlink train-reranker`: a reranker from a KB's synonyms and annotated mentions."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Optional
 
 import typer
 
-from ._common import note, print_table, progress, save_json
+from ._common import note, save_json
 
 
 def train_reranker_command(
@@ -33,18 +32,13 @@ def train_reranker_command(
     from ..kb import add_reranker, open_kb
     from ..registry import rerankers
     from ..training.world import World
+    from ._training import print_run, reported_steps
 
     kb = open_kb(into) if into else None
     world = World(settings.run.device)
     try:
         data = read_lists(settings, progress=lambda name, n: note(f"{name}: {n:,} mentions"))
-        with progress(total=settings.run.max_steps, desc="Training", unit="steps") as bar:
-
-            def report(event: Mapping[str, Any]) -> None:
-                text = f"loss {event['loss']:.3f}, {event['texts_per_second']:.0f} texts/s"
-                bar.set_postfix_str(text, refresh=False)
-                bar.update(event["step"] - bar.n)
-
+        with reported_steps(settings.run.max_steps) as report:
             make = rerankers.get(settings.run.kind)
             shown = report if world.is_first else None
             trainer = make(settings, data, world=world, report=shown)
@@ -54,20 +48,5 @@ def train_reranker_command(
     if world.is_first:
         if kb is not None:
             add_reranker(kb, out)
-        _print(figures, out, to_stdout=str(json_path) == "-")
+        print_run(figures, out, table=str(json_path) != "-")
         save_json(json_path, dict(figures))
-
-
-def _print(figures: Mapping[str, Any], out: Path, *, to_stdout: bool) -> None:
-    if figures["best"] is not None and not to_stdout:
-        names = list(figures["best"])
-        rows = [
-            ["start", *(f"{figures['first'][name]:.4f}" for name in names)],
-            [f"step {figures['best_step']}", *(f"{figures['best'][name]:.4f}" for name in names)],
-        ]
-        print_table(["dev", *names], rows)
-    seconds = max(figures["train_seconds"], 1e-9)
-    note(
-        f"{out}: {figures['step']:,} steps, {figures['texts']:,} texts in {seconds:.0f} s "
-        f"({figures['texts'] / seconds:.0f} a second), scores in {figures['dev_seconds']:.0f} s."
-    )
