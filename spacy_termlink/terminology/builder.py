@@ -1,8 +1,10 @@
 """Writes a terminology folder from a stream of concepts (DESIGN.md, section 3)."""
 
+import gc
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +134,7 @@ def _tables(concepts: Iterable[Concept], source: Path | str, n_process: int) -> 
     blocks = {name: Blocks(SCHEMAS[name]) for name in ("concepts", "relations", "xrefs")}
     alternatives: list[tuple[str, str]] = []
     retired: dict[str, str] = {}  # retired id -> id that replaces it
-    with NameBlocks(SCHEMAS["names"], n_process) as names:
+    with NameBlocks(SCHEMAS["names"], n_process) as names, _no_search_for_cycles():
         for concept in concepts:
             _check_concept(concept, source)
             _add_concept(blocks, names, concept)
@@ -161,6 +163,19 @@ def _tables(concepts: Iterable[Concept], source: Path | str, n_process: int) -> 
     return {
         name: tables.pop(name).combine_chunks().cast(schema) for name, schema in SCHEMAS.items()
     }
+
+
+@contextmanager
+def _no_search_for_cycles() -> Iterator[None]:
+    """The garbage collector is off: over the rows of a large release its searches took a fifth of the
+    time, and rows, which hold no cycles, are freed without it."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _sorted_names(names: pa.Table) -> pa.Table:

@@ -1,10 +1,10 @@
 """Records that readers yield: a concept with its names, relations and cross-references."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Name:
+class Name(NamedTuple):
     """Any string of a concept.
 
     text (str): As the source writes it.
@@ -19,8 +19,7 @@ class Name:
     source: str = ""
 
 
-@dataclass(frozen=True)
-class Relation:
+class Relation(NamedTuple):
     """An edge from the concept to another one.
 
     type (str): "is_a" for the hierarchy; else the source's own relation ("part_of", "consider", ...).
@@ -31,8 +30,7 @@ class Relation:
     object: str
 
 
-@dataclass(frozen=True)
-class Xref:
+class Xref(NamedTuple):
     """A cross-reference.
 
     xref (str): CURIE in the other vocabulary, as written in the source.
