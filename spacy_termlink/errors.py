@@ -206,6 +206,7 @@ MESSAGES = {
     "TL545": "{old} and {new} have no concept id in common: are they releases of one terminology?",
     "TL546": "--memory is {value}, expected a number of gigabytes above 0.",
     "TL547": "Cannot tell the format of {path}. Name it .tsv or .jsonl.",
+    "TL548": "{path} has no mention of split {split}, only of {found}. Names are added from what is not measured with; pass --add-names-split if they are to be taken.",
     "TL530": "'{name}' is neither a folder, a file nor an installed spaCy pipeline with word vectors.",
     "TL531": "{path} cannot be read as word vectors: {reason}.",
     "TL532": "{path} holds no word vectors. Pipelines with vectors end in _md or _lg.",

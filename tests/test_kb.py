@@ -180,6 +180,37 @@ def test_added_names(tiny_terminology, encoder, tmp_path):
     ]
 
 
+def test_names_are_not_added_from_what_is_measured_with(tiny_terminology, encoder, tmp_path):
+    lines = [
+        {"text": f"fit {split}", "concepts": ["T:0003"], "split": split}
+        for split in ("train", "dev", "test")
+    ]
+    mentions = write_lines(
+        tmp_path / "mentions.jsonl", *lines, {"text": "fit of old", "concepts": ["T:0003"]}
+    )
+
+    def added(**options):
+        kb = build_kb(
+            tiny_terminology,
+            encoder,
+            tmp_path / "kb",
+            add_names=mentions,
+            progress=False,
+            **options,
+        )
+        names = kb.terminology.names.to_pylist()
+        return {n["text"] for n in names if n["kind"] == "annotated"}, kb.meta["counts"]
+
+    names, counts = added()
+    assert names == {"fit train", "fit of old"}
+    assert counts["other_splits"] == 2
+    assert added(add_names_split="dev")[0] == {"fit dev", "fit of old"}
+    assert len(added(add_names_split="")[0]) == 4
+    write_lines(mentions, *lines[1:])
+    with pytest.raises(TermlinkError, match="TL548.*only of dev, test"):
+        added()
+
+
 def test_left_out_names(tiny_terminology, encoder, tmp_path):
     heldout = write_lines(
         tmp_path / "heldout.jsonl",

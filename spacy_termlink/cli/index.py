@@ -50,6 +50,13 @@ def index_command(
         Optional[Path],
         typer.Option(help="mentions.jsonl: mentions of one concept become names of it."),
     ] = None,
+    add_names_split: Annotated[
+        str,
+        typer.Option(
+            metavar="SPLIT",
+            help="Of --add-names, leave out mentions of other splits; '' takes all.",
+        ),
+    ] = "train",
     without_names: Annotated[
         Optional[Path],
         typer.Option(help="JSONL of {concept_id, text}: names to leave out."),
@@ -71,6 +78,7 @@ def index_command(
             keeps_vectors=keep_vectors,
             resume=resume,
             add_names=add_names,
+            add_names_split=add_names_split,
             without_names=without_names,
         )
     except KeyboardInterrupt:
@@ -83,6 +91,8 @@ def index_command(
         f"{output}: {counts['names']:,} names of {counts['concepts'] - counts['obsolete']:,} concepts, "
         f"index {kb.meta['index']['factory']}, encoder in {kb.meta['encoder']['dtype']}"
     )
+    if counts.get("other_splits"):
+        note(f"{counts['other_splits']:,} mentions of other splits than {add_names_split} left out")
     if "why" in kb.meta["index"]:
         note(f"index {kb.meta['index']['kind']}: {kb.meta['index']['why']}")
     if old is not None:

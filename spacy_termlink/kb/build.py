@@ -33,6 +33,7 @@ def build_kb(
     keeps_vectors: bool = False,
     resume: bool = False,
     add_names: Union[str, Path, None] = None,
+    add_names_split: str = "train",
     without_names: Union[str, Path, None] = None,
     progress: bool = True,
 ) -> TermKB:
@@ -49,29 +50,34 @@ def build_kb(
     resume (bool): Go on with the unfinished build of this output.
     add_names (str, Path): Annotated mentions, added as names of their concepts, and counted: of the
         concepts of one name the one that most of its mentions mean comes first.
+    add_names_split (str): Of the mentions that state a split only these: the others are there to
+        measure with. "" for all.
     without_names (str, Path): Names to leave out, as {"concept_id", "text"} lines.
     progress (bool): Show a progress bar where stderr is a terminal.
     RETURNS (TermKB): The KB, opened.
     RAISES (TermlinkError): TL002 something else is at `out`, TL1.. for the terminology, TL502 for the
-        index spec, TL507 for the lists, TL508 without names, TL540 and TL541 for an unfinished build
+        index spec, TL507 and TL548 for the lists, TL508 without names, TL540 and TL541 for an unfinished build
         that lies there, TL546 for the memory.
     """
     terminology, out = Terminology.open(terminology_path), Path(out)
     _check_replaceable(out)
     shards = ShardFolder(out.with_name(f"{out.name}.shards"))
     shards.check(resume=resume)
+    mentions: list[tuple[str, str]] = []
+    if add_names is not None:
+        mentions, other_splits = read_annotated(Path(add_names), terminology, add_names_split)
     with atomic_folder(out) as folder:
         changes = copy_with_names(
             terminology,
             folder / "terminology",
-            add=None if add_names is None else Path(add_names),
+            add=mentions,
             without=None if without_names is None else Path(without_names),
         )
         terminology = Terminology.open(folder / "terminology")
         if add_names is not None:
-            mentions = read_annotated(Path(add_names), terminology)
             counts = Counter((concept_id, normalize(text)) for concept_id, text in mentions)
             save_mention_counts(folder, terminology, counts)
+            changes["other_splits"] = sum(other_splits.values())
         names, texts = unique_names(terminology)
         if not texts:
             raise TermlinkError("TL508", path=terminology_path)

@@ -1,7 +1,8 @@
 """Names added to and left out of a KB's copy of a terminology."""
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Optional
 
@@ -22,13 +23,13 @@ def copy_with_names(
     terminology: Terminology,
     folder: Path,
     *,
-    add: Optional[Path] = None,
+    add: Iterable[tuple[str, str]] = (),
     without: Optional[Path] = None,
 ) -> dict[str, int]:
     """Write the terminology again with other names; everything else stays. Normal forms are made
     anew, so that a KB never holds those of an older release of this package.
 
-    add (Optional[Path]): Annotated mentions; see `read_annotated`.
+    add (Iterable[tuple[str, str]]): Living concept id and text of annotated mentions.
     without (Optional[Path]): Names to leave out; see `read_heldout`. A preferred name stays the
         display name of its concept.
     RETURNS (dict[str, int]): How many names were added and left out.
@@ -40,18 +41,15 @@ def copy_with_names(
         pairs = zip(names["concept_id"].to_pylist(), names["normalized"].to_pylist(), strict=True)
         names = names.filter(pa.array([pair not in heldout for pair in pairs], type=pa.bool_()))
     n_left = len(names)
-    if add is not None:
-        known = set(
-            zip(names["concept_id"].to_pylist(), names["normalized"].to_pylist(), strict=True)
-        )
-        new: dict[tuple[str, str], str] = {}
-        for concept_id, text in read_annotated(add, terminology):
-            pair = concept_id, normalize(text)
-            if pair[1] and pair not in known:
-                new.setdefault(pair, text)
-        rows = [(cid, text, norm, ANNOTATED, "", "") for (cid, norm), text in new.items()]
-        columns = zip(*rows, strict=True) if rows else [()] * 6
-        names = pa.concat_tables([names, pa.table(list(columns), schema=SCHEMAS["names"])])
+    known = set(zip(names["concept_id"].to_pylist(), names["normalized"].to_pylist(), strict=True))
+    new: dict[tuple[str, str], str] = {}
+    for concept_id, text in add:
+        pair = concept_id, normalize(text)
+        if pair[1] and pair not in known:
+            new.setdefault(pair, text)
+    rows = [(cid, text, norm, ANNOTATED, "", "") for (cid, norm), text in new.items()]
+    columns = zip(*rows, strict=True) if rows else [()] * 6
+    names = pa.concat_tables([names, pa.table(list(columns), schema=SCHEMAS["names"])])
     counts = {"added": len(names) - n_left, "left_out": n_before - n_left}
     tables = {name: getattr(terminology, name) for name in SCHEMAS}
     tables["names"] = _sorted(names)
@@ -62,20 +60,33 @@ def copy_with_names(
     return counts
 
 
-def read_annotated(path: Path, terminology: Terminology) -> Iterator[tuple[str, str]]:
+def read_annotated(
+    path: Path, terminology: Terminology, split: str
+) -> tuple[list[tuple[str, str]], dict[str, int]]:
     """(living concept id, mention text) of the mentions that name one concept of the terminology.
 
     path (Path): mentions.jsonl. Mentions of several concepts name none of them; an id that the
         terminology lacks is passed over.
+    split (str): Mentions of another split are left out, those that state none are taken; "" for all.
+    RETURNS (tuple): The pairs, and how many mentions of which splits were left out.
+    RAISES (TermlinkError): TL507 a line that is no mention, TL548 only mentions of other splits.
     """
+    found, taken, left_out = [], 0, Counter[str]()
     for line, record in _read(path):
         if not isinstance(record.get("text"), str) or not isinstance(record.get("concepts"), list):
             raise TermlinkError("TL507", path=path, line=line, reason="no 'text' and 'concepts'")
+        if split and record.get("split") and record["split"] != split:
+            left_out[str(record["split"])] += 1
+            continue
+        taken += 1
         concepts = record["concepts"]
         if len(concepts) != 1 or record.get("cardinality", "single") != "single":
             continue
         if (living := terminology.resolve(str(concepts[0]))) is not None:
-            yield living, record["text"]
+            found.append((living, record["text"]))
+    if left_out and not taken:
+        raise TermlinkError("TL548", path=path, split=split, found=", ".join(sorted(left_out)))
+    return found, dict(sorted(left_out.items()))
 
 
 def read_heldout(path: Path, terminology: Terminology) -> Iterator[tuple[str, str]]:
