@@ -180,11 +180,14 @@ def _shares(sizes: np.ndarray, k: int) -> np.ndarray:
 
 
 def _kmeans(rows: np.ndarray, k: int) -> np.ndarray:
+    """Centroids, trained on the GPUs where Faiss knows any; sums in another order than the processor's
+    may then give others."""
     import faiss
 
     kmeans: Any = faiss.Kmeans(
-        rows.shape[1], k, niter=ITERATIONS, spherical=True, seed=1234, min_points_per_centroid=1
-    )
+        rows.shape[1], k, niter=ITERATIONS, spherical=True, seed=1234, min_points_per_centroid=1,
+        gpu=bool(getattr(faiss, "get_num_gpus", int)()),
+    )  # fmt: skip
     kmeans.train(np.ascontiguousarray(rows))
     return kmeans.centroids
 

@@ -167,6 +167,22 @@ def test_centroids(vectors, monkeypatch, two_levels_from):
     assert np.array_equal(centroids.nearest(vectors), np.argmax(scores, axis=1))
 
 
+@pytest.mark.parametrize("n_gpus", [0, 2])
+def test_centroids_are_trained_on_the_gpus_there_are(vectors, monkeypatch, n_gpus):
+    import faiss
+
+    asked, made = [], faiss.Kmeans
+
+    def kmeans(*args, gpu, **options):
+        asked.append(gpu)
+        return made(*args, **options)
+
+    monkeypatch.setattr(faiss, "get_num_gpus", lambda: n_gpus, raising=False)
+    monkeypatch.setattr(faiss, "Kmeans", kmeans)
+    build_index(vectors, "IVF_SQ8")
+    assert set(asked) == {n_gpus > 0}
+
+
 def test_shares_are_in_proportion_and_sum_up():
     assert coarse._shares(np.array([50, 30, 20, 0]), 7).tolist() == [4, 2, 1, 0]
     assert coarse._shares(np.array([1, 1, 1]), 3).tolist() == [1, 1, 1]
