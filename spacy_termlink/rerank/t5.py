@@ -18,6 +18,7 @@ from ..types import Candidate, KnowledgeBase
 from .cross_encoder import is_doubtful, reorder
 from .prompts import LANGUAGES, PromptEncoder
 from .rerankers import FILE, FOLDER, read_about
+from .t5_blend import Blend
 from .t5_fields import Fields
 from .t5_model import YesNoModel
 from .t5_settings import Questions
@@ -36,6 +37,7 @@ class T5Reranker:
     folder (Path): A T5 folder.
     questions (Questions): Of the templates the first is asked.
     margin (float): A first candidate whose score is as far ahead is not in doubt.
+    blend (Blend): What the answers and the recall stage's scores are worth.
     dtype (str): "auto", "float32" or "bfloat16".
     RAISES (TermlinkError): TL635 for a template in another form. Loading, at first use: TL301, TL636 to
         TL638 for a folder or questions that cannot be used.
@@ -51,10 +53,11 @@ class T5Reranker:
         questions: Questions,
         *,
         margin: float = _MARGIN,
+        blend: Blend = Blend(),
         dtype: str = "auto",
     ) -> None:
         self.kb, self.folder, self.questions = kb, folder, questions
-        self._margin, self._dtype = margin, dtype
+        self._margin, self._blend, self._dtype = margin, blend, dtype
         self._template = questions.made[0]
         self._fields = Fields(questions, [kb.terminology])
 
@@ -71,8 +74,9 @@ class T5Reranker:
 
     @cached_property
     def fingerprint(self) -> str:
-        """sha256 over weights, tokenizer and questions."""
-        digest = hashlib.sha256(repr((self.questions, self._margin)).encode("utf8"))
+        """sha256 over weights, tokenizer, questions and blend."""
+        about = repr((self.questions, self._margin, tuple(self._blend)))
+        digest = hashlib.sha256(about.encode("utf8"))
         digest.update(self.model.tokenizer.to_str().encode("utf8"))
         for file in weight_files(self.folder):
             digest.update(sha256_file(file).encode())
@@ -96,23 +100,28 @@ class T5Reranker:
         *,
         contexts: Optional[Sequence[str]] = None,
     ) -> list[list[Candidate]]:
-        """See `types.Reranker`; the new scores are P(yes). A candidate that the mention's own words name
-        (tier "exact") keeps its score, and no other gets past it."""
+        """See `types.Reranker`; the new scores are P(yes), or the blend's. A candidate that the mention's
+        own words name (tier "exact") keeps its score, and no other gets past it."""
         texts = contexts if contexts is not None else [""] * len(mentions)
         values = [
             self._fields.values(mention, text, candidate)
             for mention, text, candidates in zip(mentions, texts, candidate_lists, strict=True)
             for candidate in candidates
         ]
-        scores = iter(self.probabilities(values).tolist())
+        recalled = np.array([c.score for candidates in candidate_lists for c in candidates])
+        scores = iter(self._blend.probabilities(self.log_odds(values), recalled).tolist())
         return [
             reorder(candidates, np.array([next(scores) for _ in candidates]))
             for candidates in candidate_lists
         ]
 
-    @torch.inference_mode()
     def probabilities(self, values: Sequence[Mapping[str, str]]) -> np.ndarray:
-        """P(yes) / (P(yes) + P(no)) at the first position of the decoder, (B,) float64.
+        """P(yes) / (P(yes) + P(no)) at the first position of the decoder, (B,) float64."""
+        return 1 / (1 + np.exp(-self.log_odds(values)))
+
+    @torch.inference_mode()
+    def log_odds(self, values: Sequence[Mapping[str, str]]) -> np.ndarray:
+        """Log odds of yes against no at the first position of the decoder, (B,) float64.
 
         Equal questions are asked once. A row depends on the other ones by rounding only.
 
@@ -126,7 +135,7 @@ class T5Reranker:
             odds[part] = found.double().cpu().numpy()
         place = {prompt: i for i, prompt in enumerate(distinct)}
         rows = np.array([place[prompt] for prompt in prompts], dtype=np.int64)
-        return 1 / (1 + np.exp(-odds[rows]))
+        return odds[rows]
 
 
 def make_t5_reranker(
@@ -164,19 +173,21 @@ def _open(
         about["max_length"],
         about["names"],
     )
-    return T5Reranker(kb, folder, questions, margin=about["margin"], dtype=dtype)
+    blend = Blend(*about["blend"])
+    return T5Reranker(kb, folder, questions, margin=about["margin"], blend=blend, dtype=dtype)
 
 
 def _shipped(language: str) -> dict[str, Any]:
     found = LANGUAGES[language]
-    return {**found._asdict(), "max_length": _MAX_LENGTH, "names": "matched", "margin": _MARGIN}
+    asked = {"max_length": _MAX_LENGTH, "names": "matched", "margin": _MARGIN}
+    return {**found._asdict(), **asked, "blend": Blend()}
 
 
 def _about(folder: Path) -> dict[str, Any]:
     about = read_about(folder)
     if about["reranker"] != NAME:
         raise TermlinkError("TL621", path=folder / FILE, reason=f"it is one of {about['reranker']}")
-    for name in (*Questions.__dataclass_fields__, "margin"):
+    for name in (*Questions.__dataclass_fields__, "margin", "blend"):
         if name not in about:
             raise TermlinkError("TL621", path=folder / FILE, reason=f"no '{name}'")
     return about

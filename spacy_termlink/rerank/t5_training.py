@@ -26,6 +26,7 @@ from .prompts import PromptEncoder, Template
 from .rerankers import write_about
 from .small_t5 import SmallT5Settings, build_small_t5
 from .t5 import NAME, TOKENS_PER_BATCH
+from .t5_blend import fit_blend
 from .t5_fields import Fields
 from .t5_model import YesNoModel
 from .t5_settings import Questions, T5ModelSettings, read_t5_settings
@@ -95,6 +96,8 @@ class TrainableT5(RerankModel):
             for candidate in found.candidates
         ]
         odds = np.empty(len(prompts))
+        if not lists:
+            return []
         with torch.no_grad():
             for rows in token_batches([len(prompt) for prompt in prompts], TOKENS_PER_BATCH):
                 with self._autocast():
@@ -103,11 +106,14 @@ class TrainableT5(RerankModel):
         return np.split(odds, np.cumsum([len(each.candidates) for each in lists])[:-1])
 
     def save(self, folder: Path, data: ListData, *, add: Callable[[Path], Any]) -> None:
-        """Write the folder, which `transformers` loads, too; it appears when it is whole."""
+        """Write the folder, which `transformers` loads, too; it appears when it is whole. On the dev lists
+        is fitted what the answers and the recall stage's scores are worth."""
+        blend = fit_blend(data.dev, self.values(data.dev))
         with atomic_folder(folder) as part:
             self.model.module.save_pretrained(part, safe_serialization=True)
             self.model.tokenizer.save(str(part / "tokenizer.json"))
-            write_about(part, NAME, {**vars(self.questions), "margin": self.settings.margin})
+            values = {**vars(self.questions), "margin": self.settings.margin, "blend": blend}
+            write_about(part, NAME, values)
             add(part)
 
     def _draw(self, found: MentionList, number: int) -> list[Asked]:

@@ -1,6 +1,7 @@
 """The reranker over the tiny KB, with a T5 that nobody trained."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from spacy_termlink.rerank.t5 import NAME, make_t5_reranker
 from spacy_termlink.types import Candidate
 
 QUESTIONS = {"templates": ["[{context} : ]is {mention} {name}[ ({synonyms})][ {definition}]?"],
-             "yes": "yes", "no": "no", "max_length": 64, "names": "matched", "margin": 1.0}  # fmt: skip
+             "yes": "yes", "no": "no", "max_length": 64, "names": "matched", "margin": 1.0, "blend": [1.0, 0.0, 0.0]}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +93,21 @@ def test_names_that_the_mention_says_keep_their_place(reranker):
     (found,) = reranker.rerank(["short stature"], [[named, *LIST[:2]]])
     assert found[0] == named
     assert max(c.score for c in found[1:]) <= 0.95
+
+
+def test_answers_and_scores_are_blended(reranker, folder, kb, tmp_path):
+    """P = σ(share o + weight s + bias), by hand."""
+    blended = tmp_path / "blended"
+    shutil.copytree(folder, blended)
+    write_about(blended, NAME, {**QUESTIONS, "blend": [0.5, 4.0, -1.0]})
+    other = make_t5_reranker(path=str(blended), dtype="float32")(kb)
+    assert other.fingerprint != reranker.fingerprint
+    plain = {c.concept_id: c.score for c in reranker.rerank(["fit"], [LIST])[0]}
+    for found in other.rerank(["fit"], [LIST])[0]:
+        odds = np.log(plain[found.concept_id] / (1 - plain[found.concept_id]))
+        score = next(c.score for c in LIST if c.concept_id == found.concept_id)
+        expected = 1 / (1 + np.exp(-(0.5 * odds + 4 * score - 1)))
+        assert found.score == pytest.approx(expected, abs=1e-4)
 
 
 def test_what_is_in_doubt(reranker):

@@ -1,0 +1,63 @@
+"""What a T5's answers and the recall stage's scores are worth together, fitted on lists kept for it."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .lists import MentionList
+
+#: Right candidates, and wrong ones, without which nothing is fitted.
+LEAST = 30
+#: Tier of the recall stage; candidates added for training only have others.
+RECALL = "hybrid"
+#: Inverse strength of the penalty: hardly any, two weights are fitted on hundreds of candidates.
+STRENGTH = 100.0
+
+
+class Blend(NamedTuple):
+    """P(right) = σ(share · o + weight · s + bias), o the log odds of yes against no, s the recall
+    stage's score. As it stands here, the answer alone (seed 003).
+
+    share, weight (float): 0 or more.
+    bias (float): Of the sum.
+    """
+
+    share: float = 1.0
+    weight: float = 0.0
+    bias: float = 0.0
+
+    def probabilities(self, odds: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """P(right) of candidates, (B,)."""
+        return 1 / (1 + np.exp(-(self.share * odds + self.weight * scores + self.bias)))
+
+
+def fit_blend(lists: Sequence[MentionList], odds: Sequence[np.ndarray]) -> Blend:
+    """Logistic regression over the candidates that the recall stage has found.
+
+    lists (Sequence[MentionList]): None of them trained on.
+    odds (Sequence[np.ndarray]): Log odds of each list's candidates.
+    RETURNS (Blend): The answer alone where there are too few candidates to fit on. What a fit would
+        count against a candidate is left out: neither a yes nor a better score may do that.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    rows = [
+        (o, candidate.score, right)
+        for found, values in zip(lists, odds, strict=True)
+        for candidate, right, o in zip(found.candidates, found.right, values.tolist(), strict=True)
+        if candidate.tier == RECALL
+    ]
+    right = np.array([row[2] for row in rows], dtype=bool)
+    if min(right.sum(), len(right) - right.sum()) < LEAST:
+        return Blend()
+    features = np.array([row[:2] for row in rows])
+    used = np.ones(2, dtype=bool)
+    while used.any():
+        fit = LogisticRegression(C=STRENGTH, max_iter=1000).fit(features[:, used], right)
+        if (fit.coef_ >= 0).all():
+            weights = np.zeros(2)
+            weights[used] = fit.coef_[0]
+            return Blend(*np.round([*weights, float(fit.intercept_[0])], 6).tolist())
+        used[np.flatnonzero(used)[int(fit.coef_.argmin())]] = False
+    return Blend()
