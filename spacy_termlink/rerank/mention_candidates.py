@@ -23,7 +23,8 @@ class MentionCandidates:
     generator (CandidateGenerator): Its recall stage.
     reranker (Optional[Reranker]): Its rerank stage; None for none.
     calibrated (bool): Give probabilities where the KB has a calibration for these.
-    threshold (float): The KB's own, under which a mention is NIL.
+    threshold (float): Under which a mention is NIL: that of the calibration, else of a reranker whose
+        scores are on a scale of their own, else the KB's.
     applies_to (str): "probability" or "score".
     n_mentions, n_reranked (int): Mentions asked for so far, and those of them that were reranked.
     RAISES (TermlinkError): TL610, TL611 for a calibration that is not the KB's.
@@ -46,10 +47,11 @@ class MentionCandidates:
             calibration = None
         self._calibration = calibration
         self.applies_to = "score" if calibration is None else "probability"
+        own: Optional[float] = getattr(reranker, "threshold", None)
+        if calibration is not None:
+            own = calibration.threshold
         self.threshold: float = (
-            getattr(kb, "score_threshold", kb.threshold)
-            if calibration is None
-            else calibration.threshold
+            getattr(kb, "score_threshold", kb.threshold) if own is None else own
         )
         self.n_mentions = self.n_reranked = 0
 

@@ -45,6 +45,8 @@ class T5Reranker:
 
     #: A candidate's score is its own probability: several may be right.
     every = True
+    #: The KB's own is one on the recall stage's scores.
+    threshold = 0.5
 
     def __init__(
         self,

@@ -47,6 +47,13 @@ def test_mentions_in_doubt_are_reranked_by_their_last_form(kb):
     assert proposed.reads_context and not MentionCandidates(kb, kb.generator()).reads_context
 
 
+def test_a_reranker_with_scores_of_its_own_scale_brings_its_threshold(kb):
+    own = Backwards()
+    assert MentionCandidates(kb, kb.generator(), own).threshold == kb.threshold
+    own.threshold = 0.123
+    assert MentionCandidates(kb, kb.generator(), own).threshold == 0.123
+
+
 @pytest.mark.parametrize("k", [1, 3])
 def test_the_order_does_not_depend_on_k(kb, k):
     whole = MentionCandidates(kb, kb.generator(), Backwards()).generate(FORMS, k=K)
