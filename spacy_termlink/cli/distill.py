@@ -51,7 +51,7 @@ def distill_command(
     from ..encoders.encoder import TransformerEncoder
     from ..errors import TermlinkError
     from ..terminology.store import Terminology
-    from ..training.distill import distill_layers, distill_static
+    from ..training.distill import BATCH_SIZE, distill_layers, distill_static
     from ..training.distill_card import write_distill_card
     from ..training.distill_texts import read_texts
 
@@ -70,7 +70,9 @@ def distill_command(
         metas = [each.meta for each in opened]
         write_distill_card(folder, kind.value, teacher.path, teacher.fingerprint, metas, figures)
 
-    with progress(desc="Distilling", unit="texts") as bar:
+    # each text is read by the teacher, then learnt from
+    learnt = len(texts) * epochs if kind is Kind.static else BATCH_SIZE * steps
+    with progress(total=min(len(texts), learnt) + learnt, desc="Distilling", unit="texts") as bar:
 
         def report(n: int, what: str) -> None:
             bar.set_description(what, refresh=False)

@@ -50,9 +50,7 @@ class MentionCandidates:
         own: Optional[float] = getattr(reranker, "threshold", None)
         if calibration is not None:
             own = calibration.threshold
-        self.threshold: float = (
-            getattr(kb, "score_threshold", kb.threshold) if own is None else own
-        )
+        self.threshold: float = getattr(kb, "score_threshold", kb.threshold) if own is None else own
         self.n_mentions = self.n_reranked = 0
 
     @property

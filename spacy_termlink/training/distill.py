@@ -34,7 +34,8 @@ AddCard = Callable[[Path, Mapping[str, Any]], object]
 #: Called with texts done since the last call, and what is being done.
 Report = Callable[[int, str], object]
 
-_BATCH_SIZE = 128
+#: Texts of an update of kind "layers".
+BATCH_SIZE = 128
 _OPTIMIZER = OptimizerSettings(learning_rate=2e-4, warmup_steps=50)
 #: What stands before a layer's number in its name in the file.
 _LAYER = "encoder.layer."
@@ -111,7 +112,7 @@ def distill_layers(
     """Write an encoder with some of the teacher's layers.
 
     n_layers (int): Layers kept, evenly spread, the first and the last among them.
-    steps (int): Updates, of _BATCH_SIZE texts each.
+    steps (int): Updates, of BATCH_SIZE texts each.
     RETURNS (dict[str, Any]): Figures of the run.
     RAISES (TermlinkError): TL432 for an encoder that is no BERT or has no more layers than wanted.
     """
@@ -119,9 +120,9 @@ def distill_layers(
     order = np.concatenate(
         [
             generator(seed, "distill", i).permutation(len(texts))
-            for i in range(-(-steps * _BATCH_SIZE // len(texts)))
+            for i in range(-(-steps * BATCH_SIZE // len(texts)))
         ]
-    )[: steps * _BATCH_SIZE]
+    )[: steps * BATCH_SIZE]
     used, places = np.unique(order, return_inverse=True)
     with tempfile.TemporaryDirectory() as folder:
         student = _cut(teacher, n_layers, Path(folder))
@@ -155,9 +156,9 @@ def _train(
 ) -> list[float]:
     """Mean cosine of each batch. places (np.ndarray): Texts in the order of training."""
     optimizer, _ = make_optimizer(_OPTIMIZER, model.parameters)
-    steps, cosines = len(places) // _BATCH_SIZE, []
+    steps, cosines = len(places) // BATCH_SIZE, []
     for step in range(steps):
-        rows = places[step * _BATCH_SIZE : (step + 1) * _BATCH_SIZE]
+        rows = places[step * BATCH_SIZE : (step + 1) * BATCH_SIZE]
         embeddings = model.embed([model.token_ids(texts[row]) for row in rows.tolist()])
         wanted = torch.from_numpy(targets[rows])
         cosine = functional.cosine_similarity(embeddings, wanted).mean()
