@@ -9,6 +9,8 @@ import numpy as np
 from ..lexical.coordination import split_coordination
 from ..types import Candidate
 
+#: Probability from which another candidate than the first is accepted: more probable than not.
+LIKELY = 0.5
 #: Tiers that the mention's own words have found.
 NAMED = ("exact", "spelling")
 
@@ -71,9 +73,10 @@ def find_groups(
 def accept(
     candidates: Sequence[Candidate], threshold: float, *, every: bool = False
 ) -> list[Candidate]:
-    """Candidates of one name that are accepted: all whose probability reaches the threshold. Scores that
-    are no probabilities say which is best, not whether another one is right, too: of them, and where
-    the mention's own words name the first, the first alone.
+    """Candidates of one name that are accepted: the first if it reaches the threshold, then every other one
+    that does and is more probable than not. Scores that are no probabilities say which is best, not
+    whether another one is right, too: of them, and where the mention's own words name the first, the
+    first alone.
 
     every (bool): Scores are probabilities.
     """
@@ -81,7 +84,7 @@ def accept(
     first = list(candidates[:1])
     named = bool(first) and first[0].tier in NAMED
     if not named and (every or all(c.probability is not None for c in reached)):
-        return reached
+        return [c for i, c in enumerate(reached) if not i or c.certainty >= LIKELY]
     return first if reached[:1] == first else []
 
 

@@ -16,6 +16,7 @@ from ..errors import TermlinkError
 from ..files import sha256_file
 from ..types import Candidate, KnowledgeBase
 from .cross_encoder import is_doubtful, reorder
+from .groups import LIKELY
 from .prompts import LANGUAGES, PromptEncoder
 from .rerankers import FILE, FOLDER, read_about
 from .t5_blend import Blend
@@ -38,6 +39,7 @@ class T5Reranker:
     questions (Questions): Of the templates the first is asked.
     margin (float): A first candidate whose score is as far ahead is not in doubt.
     blend (Blend): What the answers and the recall stage's scores are worth.
+    threshold (float): Probability under which a mention is NIL.
     dtype (str): "auto", "float32" or "bfloat16".
     RAISES (TermlinkError): TL635 for a template in another form. Loading, at first use: TL301, TL636 to
         TL638 for a folder or questions that cannot be used.
@@ -45,8 +47,6 @@ class T5Reranker:
 
     #: A candidate's score is its own probability: several may be right.
     every = True
-    #: The KB's own is one on the recall stage's scores.
-    threshold = 0.5
 
     def __init__(
         self,
@@ -56,10 +56,12 @@ class T5Reranker:
         *,
         margin: float = _MARGIN,
         blend: Blend = Blend(),
+        threshold: float = LIKELY,
         dtype: str = "auto",
     ) -> None:
         self.kb, self.folder, self.questions = kb, folder, questions
         self._margin, self._blend, self._dtype = margin, blend, dtype
+        self.threshold = threshold
         self._template = questions.made[0]
         self._fields = Fields(questions, [kb.terminology])
 
@@ -175,21 +177,23 @@ def _open(
         about["max_length"],
         about["names"],
     )
-    blend = Blend(*about["blend"])
-    return T5Reranker(kb, folder, questions, margin=about["margin"], blend=blend, dtype=dtype)
+    return T5Reranker(
+        kb, folder, questions, margin=about["margin"], blend=Blend(*about["blend"]),
+        threshold=about["threshold"], dtype=dtype,
+    )  # fmt: skip
 
 
 def _shipped(language: str) -> dict[str, Any]:
     found = LANGUAGES[language]
     asked = {"max_length": _MAX_LENGTH, "names": "matched", "margin": _MARGIN}
-    return {**found._asdict(), **asked, "blend": Blend()}
+    return {**found._asdict(), **asked, "blend": Blend(), "threshold": LIKELY}
 
 
 def _about(folder: Path) -> dict[str, Any]:
     about = read_about(folder)
     if about["reranker"] != NAME:
         raise TermlinkError("TL621", path=folder / FILE, reason=f"it is one of {about['reranker']}")
-    for name in (*Questions.__dataclass_fields__, "margin", "blend"):
+    for name in (*Questions.__dataclass_fields__, "margin", "blend", "threshold"):
         if name not in about:
             raise TermlinkError("TL621", path=folder / FILE, reason=f"no '{name}'")
     return about

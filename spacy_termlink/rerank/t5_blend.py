@@ -5,12 +5,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .groups import LIKELY
 from .lists import MentionList
 
 #: Right candidates, and wrong ones, without which nothing is fitted.
 LEAST = 30
 #: Tier of the recall stage; candidates added for training only have others.
 RECALL = "hybrid"
+#: Thresholds that are tried, the highest of the best is taken.
+THRESHOLDS = np.arange(0.05, 0.96, 0.01).round(2)[::-1]
 #: Inverse strength of the penalty: hardly any, two weights are fitted on hundreds of candidates.
 STRENGTH = 100.0
 
@@ -61,3 +64,43 @@ def fit_blend(lists: Sequence[MentionList], odds: Sequence[np.ndarray]) -> Blend
             return Blend(*np.round([*weights, float(fit.intercept_[0])], 6).tolist())
         used[np.flatnonzero(used)[int(fit.coef_.argmin())]] = False
     return Blend()
+
+
+def fit_threshold(
+    lists: Sequence[MentionList], odds: Sequence[np.ndarray], blend: Blend, *, nil_share: float
+) -> float:
+    """The probability under which a mention is NIL: where F1 of the links is best.
+
+    lists, odds: As in `fit_blend`.
+    nil_share (float): Share of mentions that name nothing, as it is trained with: a list without its
+        right candidates is one.
+    RETURNS (float): LIKELY where there are too few lists.
+    """
+    present, absent = [], []  # (firsts' probability, whether it is right, others accepted)
+    for found, values in zip(lists, odds, strict=True):
+        rows = [i for i, c in enumerate(found.candidates) if c.tier == RECALL]
+        scores = np.array([found.candidates[i].score for i in rows])
+        p = blend.probabilities(values[rows], scores)
+        right = np.array(found.right, dtype=bool)[rows]
+        present.append(_best(p, right))
+        absent.append(_best(p[~right], right[~right]))
+    if len(present) < LEAST:
+        return LIKELY
+    first, is_right, more = (np.array(column) for column in zip(*present, strict=True))
+    nil_first, _, nil_more = (np.array(column) for column in zip(*absent, strict=True))
+    weight = nil_share / (1 - nil_share) if nil_share < 1 else 1.0
+    f1 = [
+        2 * (is_right & (first >= t)).sum()
+        / (len(present) + ((1 + more) * (first >= t)).sum()
+           + weight * ((1 + nil_more) * (nil_first >= t)).sum())
+        for t in THRESHOLDS.tolist()
+    ]  # fmt: skip
+    return float(THRESHOLDS[int(np.argmax(f1))])
+
+
+def _best(p: np.ndarray, right: np.ndarray) -> tuple[float, bool, int]:
+    """Of a list the best probability, whether that candidate is right, and how many others are likely."""
+    if not len(p):
+        return 0.0, False, 0
+    top = int(p.argmax())
+    return float(p[top]), bool(right[top]), int((p >= LIKELY).sum() - (p[top] >= LIKELY))

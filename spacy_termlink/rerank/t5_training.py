@@ -26,7 +26,7 @@ from .prompts import PromptEncoder, Template
 from .rerankers import write_about
 from .small_t5 import SmallT5Settings, build_small_t5
 from .t5 import NAME, TOKENS_PER_BATCH
-from .t5_blend import fit_blend
+from .t5_blend import fit_blend, fit_threshold
 from .t5_fields import Fields
 from .t5_model import YesNoModel
 from .t5_settings import Questions, T5ModelSettings, read_t5_settings
@@ -53,6 +53,7 @@ class TrainableT5(RerankModel):
     model (YesNoModel): With weights in float32.
     precision (str): Of the products, by autocast: "float32" or "bfloat16".
     seed (int): Of what is drawn.
+    nil_share (float): Share of the mentions that name nothing.
     fields (Fields): What the questions' fields become.
     """
 
@@ -64,9 +65,11 @@ class TrainableT5(RerankModel):
         *,
         precision: str,
         seed: int,
+        nil_share: float,
     ) -> None:
         self.settings, self.model, self.precision = settings, model, precision
         self.questions, self._fields, self._seed = settings.questions, fields, seed
+        self._nil_share = nil_share
         self._templates = self.questions.made
         self._prompts = PromptEncoder(model.tokenizer, settings.max_length, self._templates)
         self.parameters = dict(model.module.named_parameters())
@@ -108,11 +111,14 @@ class TrainableT5(RerankModel):
     def save(self, folder: Path, data: ListData, *, add: Callable[[Path], Any]) -> None:
         """Write the folder, which `transformers` loads, too; it appears when it is whole. On the dev lists
         is fitted what the answers and the recall stage's scores are worth."""
-        blend = fit_blend(data.dev, self.values(data.dev))
+        odds = self.values(data.dev)
+        blend = fit_blend(data.dev, odds)
+        threshold = fit_threshold(data.dev, odds, blend, nil_share=self._nil_share)
         with atomic_folder(folder) as part:
             self.model.module.save_pretrained(part, safe_serialization=True)
             self.model.tokenizer.save(str(part / "tokenizer.json"))
-            values = {**vars(self.questions), "margin": self.settings.margin, "blend": blend}
+            values = {**vars(self.questions), "margin": self.settings.margin}
+            values |= {"blend": blend, "threshold": threshold}
             write_about(part, NAME, values)
             add(part)
 
@@ -195,6 +201,7 @@ def make_t5_trainer(
         fields,
         precision=precision,
         seed=config.run.seed,
+        nil_share=config.run.nil_share,
     )
     return RerankTrainer(config, data, model, world=world, report=report)
 

@@ -83,6 +83,8 @@ def test_every_candidate_that_is_probable_enough_is_accepted():
     both = [candidate("a", 0.9, 0.8), candidate("b", 0.8, 0.7), candidate("c", 0.7, 0.4)]
     assert [c.concept_id for c in accept(both, 0.6)] == ["a", "b"]
     assert groups_of("hernia", Proposed(hernia=both)) == ["a", "b"]
+    # beside the first one that is more probable than not
+    assert [c.concept_id for c in accept(both, 0.3)] == ["a", "b"]
     assert accept([], 0.6) == []
 
 

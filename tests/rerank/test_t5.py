@@ -14,7 +14,8 @@ from spacy_termlink.rerank.t5 import NAME, make_t5_reranker
 from spacy_termlink.types import Candidate
 
 QUESTIONS = {"templates": ["[{context} : ]is {mention} {name}[ ({synonyms})][ {definition}]?"],
-             "yes": "yes", "no": "no", "max_length": 64, "names": "matched", "margin": 1.0, "blend": [1.0, 0.0, 0.0]}  # fmt: skip
+             "yes": "yes", "no": "no", "max_length": 64, "names": "matched", "margin": 1.0, "blend": [1.0, 0.0, 0.0],
+             "threshold": 0.4}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from spacy_termlink.rerank.lists import make_list
-from spacy_termlink.rerank.t5_blend import Blend, fit_blend
+from spacy_termlink.rerank.t5_blend import Blend, fit_blend, fit_threshold
 from spacy_termlink.types import Candidate
 
 
@@ -50,3 +50,19 @@ def test_few_lists_and_candidates_of_training_alone_fit_nothing():
     assert fit_blend([], []) == Blend()
     assert fit_blend(*make_lists(20)) == Blend()
     assert fit_blend(*make_lists(300, tier="random")) == Blend()
+
+
+def test_the_threshold_is_where_f1_is_best():
+    """Scores are probabilities here; the first is right above 0.6 and wrong below. Without its right
+    candidate a list's best is at 0.3 at most."""
+    blend = Blend(1.0, 0.0, 0.0)
+    lists, odds = [], []
+    for number, p in enumerate(np.linspace(0.2, 0.95, 76)):
+        candidates = [Candidate(f"T:{i}", "n", "n", "exact", 0.5, "hybrid") for i in (0, 1)]
+        lists.append(make_list(f"m{number}", candidates, {"T:0"} if p > 0.6 else set()))
+        chances = np.array([p, 0.1])
+        odds.append(np.log(chances / (1 - chances)))
+    assert 0.55 <= fit_threshold(lists, odds, blend, nil_share=0.9) <= 0.61
+    right = [found._replace(right=(True, False)) for found in lists]
+    assert fit_threshold(right, odds, blend, nil_share=0.0) == pytest.approx(0.2, abs=0.011)
+    assert fit_threshold(right[:5], odds[:5], blend, nil_share=0.0) == 0.5
