@@ -105,8 +105,11 @@ def read_texts(folder) -> list[str]:
     if folder is None:
         folder = ASSETS
     texts = [path.read_text(encoding="utf8") for path in sorted(folder.glob("*.txt"))]
-    for path in sorted(folder.glob("notes*.jsonl")):
-        texts += [json.loads(line)["text"] for line in path.open(encoding="utf8")]
+    for path in sorted(folder.glob("*.jsonl")):
+        rows = (json.loads(line) for line in path.open(encoding="utf8"))
+        texts += [row["text"] for row in rows if row.get("text") and "concepts" not in row]
+    if not texts:
+        raise SystemExit(f"{folder} holds no .txt and no .jsonl with a field 'text'")
     return texts
 
 

@@ -35,6 +35,8 @@ LANGUAGES = {
 #: Term types that are abbreviations, and vocabularies of consumers' words.
 ABBREVIATIONS = frozenset(("AB", "ACR", "MTH_ACR", "AA", "QAB"))
 LAYPERSON = frozenset(("CHV", "MEDLINEPLUS"))
+#: Rows of MRREL and MRDEF whose concepts are looked up at once.
+ROWS_LOOKED_UP = 4_000_000
 #: Definitions are taken from these first, then from the vocabulary that comes first by name.
 DEFINED_BY = ("NCI", "MSH", "HPO", "SNOMEDCT_US")
 
@@ -210,7 +212,7 @@ def _types(
 def _definitions(release: Release, filters: Filters, ids: pa.StringArray) -> dict[int, str]:
     """The best definition of each concept row."""
     best: dict[int, tuple[int, str, str]] = {}
-    for batch in _table(release, "MRDEF", "CUI SAB DEF SUPPRESS"):
+    for batch in _gathered(_table(release, "MRDEF", "CUI SAB DEF SUPPRESS")):
         rows = pc.index_in(batch["CUI"], value_set=ids).to_pylist()
         columns = (batch[name].to_pylist() for name in ("SAB", "DEF", "SUPPRESS"))
         for row, sab, text, suppress in zip(rows, *columns, strict=True):
@@ -228,21 +230,41 @@ def _relations(release: Release, filters: Filters, ids: pa.StringArray) -> Group
     # the first concept has a parent (PAR) or broader concept (RB) in the second, and the other way
     kinds = {"PAR": ("is_a", False), "CHD": ("is_a", True), "RB": ("broader", False),
              "RN": ("broader", True)}  # fmt: skip
-    for batch in _table(release, "MRREL", "CUI1 REL CUI2 SAB SUPPRESS"):
-        batch = batch.filter(pc.equal(batch["SUPPRESS"], "N"))
-        if filters.sab:
-            batch = batch.filter(pc.is_in(batch["SAB"], pa.array(sorted(filters.sab))))
-        batch = batch.filter(pc.is_in(batch["REL"], pa.array(sorted(kinds))))
+    for batch in _gathered(_edge_rows(release, filters, sorted(kinds))):
         first, second = (
-            pc.fill_null(pc.index_in(batch[name], value_set=ids), -1).to_numpy(zero_copy_only=False)
+            pc.fill_null(pc.index_in(batch[name], value_set=ids), -1).to_numpy()
             for name in ("CUI1", "CUI2")
         )
         for rel, (kind, turned) in kinds.items():
-            here = pc.equal(batch["REL"], rel).to_numpy(zero_copy_only=False)
+            here = pc.equal(batch["REL"], rel).to_numpy()
             here &= (first >= 0) & (second >= 0) & (first != second)
             pair = (second[here], first[here]) if turned else (first[here], second[here])
             edges[kind].append(np.stack(pair).astype(np.int64))
     return hierarchy(edges, ids)
+
+
+def _edge_rows(
+    release: Release, filters: Filters, kinds: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """Rows of MRREL of some kinds that are neither suppressed nor of another vocabulary."""
+    for batch in _table(release, "MRREL", "CUI1 REL CUI2 SAB SUPPRESS"):
+        batch = batch.filter(pc.equal(batch["SUPPRESS"], "N"))
+        if filters.sab:
+            batch = batch.filter(pc.is_in(batch["SAB"], pa.array(sorted(filters.sab))))
+        batch = batch.filter(pc.is_in(batch["REL"], pa.array(kinds)))
+        yield batch.select(["CUI1", "REL", "CUI2"])
+
+
+def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Batches put together: each look-up among millions of ids hashes all of them first."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(b.num_rows for b in waiting) >= ROWS_LOOKED_UP:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting)
 
 
 def _concept(cui: str, columns: list[list]) -> Concept:
