@@ -12,8 +12,8 @@ from .lists import MentionList
 LEAST = 30
 #: Tier of the recall stage; candidates added for training only have others.
 RECALL = "hybrid"
-#: Thresholds that are tried, the highest of the best is taken.
-THRESHOLDS = np.arange(0.05, 0.96, 0.01).round(2)[::-1]
+#: Thresholds that are tried, 0.95 to 0.001 by even steps of the log odds; the highest of the best is taken.
+THRESHOLDS = (1 / (1 + np.exp(-np.arange(3.0, -7.0, -0.1)))).round(4)
 #: Inverse strength of the penalty: hardly any, two weights are fitted on hundreds of candidates.
 STRENGTH = 100.0
 
