@@ -19,8 +19,8 @@ from pathlib import Path
 
 from ablation_figures import HeldOut, write_tables
 from confection import Config
+from evaluate_sets import run
 
-from spacy_termlink.cli import app
 from spacy_termlink.encoders import load_encoder
 from spacy_termlink.files import atomic_folder, write_json
 from spacy_termlink.terminology.builder import SCHEMAS, write_folder
@@ -223,12 +223,6 @@ def cut_branch(source: Path, branch: str, out: Path) -> None:
     counts |= {name: len(tables[name]) for name in ("names", "relations", "redirects", "xrefs")}
     with atomic_folder(out) as part:
         write_folder(part, tables, {**terminology.meta, "counts": counts})
-
-
-def run(*command: object) -> None:
-    """One command of `termlink`, in this process."""
-    if code := app([str(part) for part in command], standalone_mode=False):
-        raise SystemExit(code)
 
 
 if __name__ == "__main__":

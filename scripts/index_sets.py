@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from spacy_termlink.cli import app
+from evaluate_sets import run
 
 
 def main() -> None:
@@ -33,12 +33,6 @@ def main() -> None:
         run("index", scratch / "medic", "--encoder", encoder, "--index", args.index, "-o", kb)
     finally:
         shutil.rmtree(scratch)
-
-
-def run(*command: object) -> None:
-    """One command of `termlink`, in this process."""
-    if code := app([str(part) for part in command], standalone_mode=False):
-        raise SystemExit(code)
 
 
 if __name__ == "__main__":

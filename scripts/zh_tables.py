@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from confection import Config
+from evaluate_sets import run
 
-from spacy_termlink.cli import app
 from spacy_termlink.files import atomic_file
 
 CONFIG = Path(__file__).parent.parent / "configs" / "zh_procedures.cfg"
@@ -166,12 +166,6 @@ def table(title: str, rows: dict[str, dict], columns: Iterable[str]) -> str:
         cells = [f"{v:.3f} [{ci[0]:.3f}, {ci[1]:.3f}]" for v, ci in map(figures.get, columns)]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n\n"
-
-
-def run(*command: object) -> None:
-    """One command of `termlink`, in this process."""
-    if code := app([str(part) for part in command], standalone_mode=False):
-        raise SystemExit(code)
 
 
 if __name__ == "__main__":

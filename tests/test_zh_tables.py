@@ -14,6 +14,7 @@ def test_both_tables(monkeypatch, tmp_path, capsys):
     words = ["zh_tables.py", EXAMPLE / "names.tsv", EXAMPLE / "mentions.jsonl", "-o", out]
     words += ["--phrases", 200, "--steps", 2]
     monkeypatch.setattr(sys, "argv", [str(word) for word in words])
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     script = str(ROOT / "scripts" / "zh_tables.py")
     runpy.run_path(script, run_name="__main__")
     text = (out / "tables.md").read_text(encoding="utf8")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
-from .dense_index import one_thread
+from .dense_index import has_gpus, one_thread
 from .index_specs import GRAPH_FROM, HNSW_LINKS, n_lists, n_parts
 
 #: Rows read, assigned and added at once.
@@ -186,7 +186,7 @@ def _kmeans(rows: np.ndarray, k: int) -> np.ndarray:
 
     kmeans: Any = faiss.Kmeans(
         rows.shape[1], k, niter=ITERATIONS, spherical=True, seed=1234, min_points_per_centroid=1,
-        gpu=bool(getattr(faiss, "get_num_gpus", int)()),
+        gpu=has_gpus(),
     )  # fmt: skip
     kmeans.train(np.ascontiguousarray(rows))
     return kmeans.centroids

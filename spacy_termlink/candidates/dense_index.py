@@ -35,6 +35,13 @@ BRUTE_FORCE_ROWS = 4096
 REFINED_PER_WANTED, LEAST_REFINED = 5, 300
 
 
+def has_gpus() -> bool:
+    """Whether Faiss knows a GPU; faiss-cpu does not even have the question."""
+    import faiss
+
+    return bool(getattr(faiss, "get_num_gpus", int)())
+
+
 @contextmanager
 def one_thread(wanted: bool) -> Iterator[None]:
     """Let Faiss work with one thread, where that is wanted."""

@@ -73,10 +73,11 @@ def _build(vectors: np.ndarray, spec: str) -> Any:
     """An index of the vectors, on the GPUs where Faiss knows any."""
     import faiss
 
+    from ..candidates.dense_index import has_gpus
     from ..candidates.faiss_index import build_index
 
     index = build_index(vectors, spec)
-    if getattr(faiss, "get_num_gpus", int)():
+    if has_gpus():
         index.index = faiss.index_cpu_to_all_gpus(index.index)
     return index
 
