@@ -114,6 +114,7 @@ MESSAGES = {
     "TL864": "{path} is not a vocabulary file of OMOP: {reason}. Pass CONCEPT.csv of a download from Athena.",
     "TL865": "--omop-concepts is for the format omop, and this is {format}. Leave it out, or write a .csv.",
     "TL866": "{path} would lie among the notes of {folder}, and be read as notes the next time. Write it elsewhere.",
+    "TL867": "A mention does not go into FHIR: {place} is not valid there. Choose another format, or mend the id or name in the terminology.",
     # serve
     "TL850": "Cannot listen on {host}, port {port}: {reason}. Choose others with --host and --port.",
     "TL851": "The {what} is too long: at most {limit} {unit} are read.",

@@ -13,6 +13,7 @@ from spacy.tokens import Doc, DocBin
 from ..errors import TermlinkError
 from ..files import atomic_file
 from .core import ANNOTATIONS, Linker
+from .fhir import bundle
 from .html import render_note, write_page
 from .omop import NOTE_NLP, note_nlp_row
 from .omop_concepts import Wanted, read_concepts, want
@@ -93,6 +94,12 @@ def write_spacy(run: Finished, path: Path) -> None:
     path.write_bytes(merged.to_bytes())
 
 
+def write_fhir(run: Finished, path: Path) -> None:
+    """A FHIR Bundle a line, one for every note, also for those without a mention; see `fhir`."""
+    with path.open("wb") as file:
+        file.writelines(run.parts.extras("bundles.ndjson", run.n_parts))
+
+
 def write_html(run: Finished, path: Path) -> None:
     """A page of its own, by displaCy; see `html`."""
     fragments = (data.decode() for data in run.parts.extras("notes.html", run.n_parts))
@@ -116,6 +123,7 @@ FORMATS = {
     "parquet": Format((".parquet",), write_parquet),
     "spacy": Format((".spacy",), write_spacy),
     "omop": Format((".csv",), write_omop),
+    "fhir": Format((".fhir",), write_fhir),
     "html": Format((".html", ".htm"), write_html),
 }
 
@@ -154,6 +162,8 @@ class Extras:
         if self._format == "spacy":
             doc.user_data["note_id"] = note_id
             self._docs.add(doc)
+        elif self._format == "fhir":
+            self._notes.append(bundle(note_id, rows, self._linkers) + "\n")
         elif self._format == "html":
             self._notes.append(render_note(note_id, doc.text, rows, self._linkers))
 
@@ -161,6 +171,8 @@ class Extras:
         """File name -> content."""
         if self._format == "spacy":
             return {"docs.spacy": self._docs.to_bytes()}
+        if self._format == "fhir":
+            return {"bundles.ndjson": "".join(self._notes).encode()}
         if self._format == "html":
             return {"notes.html": "".join(self._notes).encode()}
         return {}

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Optional
 
 from ..errors import TermlinkError
 from .core import find_linkers
+from .fhir import bundle_class
 from .inputs import NoteSource
 from .omop_concepts import check_concepts
 from .outputs import Finished, write_output, write_rejects
@@ -63,13 +64,16 @@ def run_annotation(
     omop_concepts (Optional[Path]): OMOP's CONCEPT.csv, for the format omop.
     on_part (OnPart): Called with the number of notes of each part done.
     RETURNS (Summary): Counts.
-    RAISES (TermlinkError): TL008, TL809 to TL812, TL814, TL864 to TL866, and what the input or the pipeline raises.
+    RAISES (TermlinkError): TL004, TL008, TL809 to TL812, TL814, TL864 to TL867, and
+            what the input or the pipeline raises.
     """
     _check_paths(source, out, rejects)
     if omop_concepts is not None:
         if format != "omop":
             raise TermlinkError("TL865", format=format)
         check_concepts(omop_concepts)
+    if format == "fhir":
+        bundle_class()  # that the library is missing must not show after the first part
     nlp = load_pipeline(pipeline)
     parts = PartFolder(out.with_name(f"{out.name}.parts"))
     begun = parts.begin(_manifest(pipeline, source, format), resume=resume)

@@ -34,7 +34,7 @@ def annotate_command(
         Optional[str], typer.Option(help="Field of the id. Default: note_id, doc_id or id.")
     ] = None,
     format: Annotated[  # noqa: A002
-        Optional[Literal["jsonl", "parquet", "spacy", "omop", "html"]],
+        Optional[Literal["jsonl", "parquet", "spacy", "omop", "fhir", "html"]],
         typer.Option(help="Format of the output. Default: by its suffix (.csv is omop)."),
     ] = None,
     n_process: Annotated[

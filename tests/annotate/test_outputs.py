@@ -271,7 +271,7 @@ def test_format_by_name_or_suffix(tmp_path, path, name, expected):
 def test_unknown_format(tmp_path):
     with pytest.raises(TermlinkError, match="TL804.*jsonl, parquet"):
         find_format(tmp_path / "a.txt", None)
-    assert set(FORMATS) == {"jsonl", "parquet", "spacy", "omop", "html"}
+    assert set(FORMATS) == {"jsonl", "parquet", "spacy", "omop", "fhir", "html"}
 
 
 def test_parts_are_cut_by_notes_and_by_characters(monkeypatch):

@@ -12,6 +12,7 @@ import spacy
 from spacy.language import Language
 
 from spacy_termlink.annotate import parts as parts_module
+from spacy_termlink.annotate.fhir import bundle_class
 from spacy_termlink.annotate.inputs import NoteSource
 from spacy_termlink.annotate.outputs import FORMATS, Format
 from spacy_termlink.annotate.run import run_annotation
@@ -287,6 +288,7 @@ def slow(*args, **kwargs):
     return original(*args, **kwargs)
 from spacy_termlink.annotate import workers
 workers.annotate_batch = slow
+from spacy_termlink.annotate.fhir import bundle_class
 from spacy_termlink.annotate.inputs import NoteSource
 from spacy_termlink.annotate.run import run_annotation
 from pathlib import Path
@@ -372,3 +374,23 @@ def test_what_is_no_pipeline(notes, tmp_path):
     with pytest.raises(TermlinkError, match="TL805"):
         run([str(tmp_path / "none")], notes("fever"), tmp_path / "o.jsonl")
     assert not list(tmp_path.glob("o.*"))
+
+
+def test_fhir_has_a_bundle_for_every_note_with_any_number_of_processes(pipeline, notes, tmp_path):
+    pytest.importorskip("fhir.resources")
+    name, file = pipeline(), notes(*TEXTS)
+    outs = [tmp_path / f"o{n}.fhir" for n in (1, 2)]
+    for n, out in enumerate(outs, 1):
+        summary = run(name, file, out, format="fhir", n_process=n)
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+    bundles = rows_of(outs[0])
+    assert [b["identifier"]["value"] for b in bundles] == [f"n{i}" for i in range(len(TEXTS))]
+    assert sum(len(b.get("entry", ())) for b in bundles) == sum(summary.n_mentions.values())
+
+
+def test_without_the_library_of_fhir_nothing_is_begun(pipeline, notes, tmp_path, monkeypatch):
+    bundle_class.cache_clear()
+    monkeypatch.setitem(sys.modules, "fhir.resources.R4B.bundle", None)
+    with pytest.raises(TermlinkError, match="TL004"):
+        run(pipeline(), notes(*TEXTS), tmp_path / "o.fhir", format="fhir")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["notes.jsonl", "pipeline"]
