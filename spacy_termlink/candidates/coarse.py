@@ -15,7 +15,7 @@ from .index_specs import GRAPH_FROM, HNSW_LINKS, n_lists, n_parts
 #: Rows read, assigned and added at once.
 BLOCK_ROWS = 32_768
 #: Rows per list that its centroid is trained on.
-ROWS_PER_CENTROID = 32
+ROWS_PER_CENTROID = 16
 #: From this many centroids on they are trained on two levels.
 TWO_LEVELS_FROM = 1024
 ITERATIONS = 10
@@ -23,8 +23,6 @@ ITERATIONS = 10
 QUANTISED_ROWS, ROTATED_ROWS = 65_536, 16_384
 #: Rounds of the rotation, and of the clusters of each part in the first of them and the later ones.
 ROTATIONS, FIRST_ROUND, LATER_ROUNDS = 8, 8, 2
-#: Nodes that a search for centroids keeps.
-EF_CENTROIDS = 64
 #: Clusters of the first level whose centroids a row is compared with, to find its list.
 CLUSTERS_COMPARED = 3
 
@@ -142,9 +140,11 @@ def _index_centroids(centroids: np.ndarray) -> Any:
         flat = faiss.IndexFlatIP(width)
         flat.add(centroids)
         return flat
-    graph: Any = faiss.IndexHNSWFlat(width, HNSW_LINKS, faiss.METRIC_INNER_PRODUCT)
-    graph.hnsw.efSearch = EF_CENTROIDS
+    # half floats: all of them are read when the index is opened
+    half: Any = faiss.ScalarQuantizer.QT_fp16
+    graph: Any = faiss.IndexHNSWSQ(width, half, HNSW_LINKS, faiss.METRIC_INNER_PRODUCT)
     with one_thread(True):
+        graph.train(centroids)
         graph.add(centroids)
     return graph
 

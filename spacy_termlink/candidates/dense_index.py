@@ -28,6 +28,8 @@ ROW_NUMBER_BYTES = 8
 #: Fewer queries are searched by one thread: starting and awaiting the others takes longer.
 FEW_QUERIES = 64
 EF_SEARCH = 96
+#: Nodes that a search for lists keeps, at least.
+EF_CENTROIDS = 64
 #: An approximate index walks past most of what a narrow mask allows; below this many allowed rows
 #: they are compared one by one.
 BRUTE_FORCE_ROWS = 4096
@@ -169,7 +171,13 @@ class DenseIndex:
         if hasattr(self.index, "hnsw"):
             self.index.hnsw.efSearch = value
         else:
+            import faiss
+
             self._ivf.nprobe = min(value, self._ivf.nlist)
+            lists = faiss.downcast_index(self._ivf.quantizer)
+            if hasattr(lists, "hnsw"):
+                # Faiss keeps efSearch nodes even where it is asked for more lists than that
+                lists.hnsw.efSearch = max(EF_CENTROIDS, 2 * self._ivf.nprobe)
 
     @property
     def n_lists(self) -> int:

@@ -144,7 +144,7 @@ def _build_plain(vectors: Any, factory: str) -> DenseIndex:
             storage.codes.resize(0)
         for first in range(0, n, BLOCK_ROWS):
             index.add(np.ascontiguousarray(vectors[first : first + BLOCK_ROWS]))
-    ivf = faiss.try_extract_index_ivf(index)
-    if ivf is not None:
-        ivf.nprobe = min(ivf.nlist, max(LEAST_PROBED, int(ivf.nlist * PROBED)))
-    return DenseIndex(index, factory)
+    dense = DenseIndex(index, factory)
+    if dense.n_lists:
+        dense.effort = max(LEAST_PROBED, int(dense.n_lists * PROBED))
+    return dense

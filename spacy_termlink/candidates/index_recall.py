@@ -17,7 +17,7 @@ NO_MATTER = 0.005
 N_QUERIES = 256
 #: Steps of effort that are tried: nodes that a graph search keeps, lists that are gone through.
 EFFORTS_HNSW = (EF_SEARCH, 2 * EF_SEARCH, 4 * EF_SEARCH)
-EFFORTS_IVF = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+EFFORTS_IVF = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768)
 
 
 class Sample(NamedTuple):

@@ -18,7 +18,7 @@ POINTS_PER_CENTROID = 39
 HNSW_LINKS = 32
 #: Names in a list of IVF_SQ8 and IVF_PQ. Few: a query goes through whole lists, and finding the
 #: lists costs little, since their centroids have a graph of their own.
-NAMES_PER_LIST = 256
+NAMES_PER_LIST = 128
 #: From this many lists on the centroids have a graph.
 GRAPH_FROM = 1024
 #: Columns of a vector that a product quantiser puts into one byte.
@@ -83,7 +83,8 @@ def index_bytes(spec: str, n: int, width: int) -> int:
     refine IVF_PQ are not among them: of that file a query reads some hundred rows."""
     vector = 4 * width
     graph = 4 * 2 * HNSW_LINKS + 8
-    lists = n_lists(n) * (vector + graph)
+    many = n_lists(n)
+    lists = many * (vector // 2 + graph if many >= GRAPH_FROM else vector)
     return {
         "Flat": n * vector,
         "HNSW": n * (vector + graph),

@@ -75,9 +75,9 @@ def small_limits(monkeypatch):
 def test_auto_says_what_it_took_and_what_it_measured(vectors, small_limits):
     index = build_index(vectors, "auto", memory=1)
     facts = index.facts
-    assert facts["kind"] == "IVF_SQ8" and index.factory == "IVF12,SQ8"
+    assert facts["kind"] == "IVF_SQ8" and index.factory == "IVF23,SQ8"
     assert facts["recall@10"] >= round(WANTED, 3) and facts["recall_queries"] == 256
-    assert (facts["lists"], facts["lists_searched"]) == (12, index.effort)
+    assert (facts["lists"], facts["lists_searched"]) == (23, index.effort)
     assert f"finds {facts['recall@10']:.3f} of the 10 nearest" in facts["why"]
     graph = build_index(vectors[:1500], "auto")
     assert graph.facts["kind"] == "HNSW" and graph.facts["ef_search"] == graph.effort
@@ -105,12 +105,32 @@ def test_a_recall_that_is_too_low_is_said(vectors, monkeypatch, small_limits):
 
 def test_the_effort_is_the_least_that_helps(vectors, monkeypatch):
     index = build_index(vectors, "IVF_SQ8")
-    of = {1: 0.5, 2: 0.9, 4: 0.904, 8: 0.9045, 12: 0.904}
+    of = {1: 0.5, 2: 0.9, 4: 0.904, 8: 0.9045, 23: 0.904}
     monkeypatch.setattr(index_recall, "EFFORTS_IVF", (1, 2, 4, 8, 32, 64))
     monkeypatch.setattr(index_recall, "recall", lambda index, sample: of[index.effort])
     assert index_recall.tune(index, vectors) == 0.9 and index.effort == 2
     of[4] = WANTED
     assert index_recall.tune(index, vectors) == WANTED and index.effort == 4
+
+
+def test_the_lists_of_a_query_are_the_nearest_however_many_are_asked_for(
+    vectors, monkeypatch, tmp_path
+):
+    """Centroids in a graph: it used to keep less nodes than it was asked for lists."""
+    monkeypatch.setattr(index_specs, "NAMES_PER_LIST", 5)
+    monkeypatch.setattr(coarse, "GRAPH_FROM", 100)
+    index = build_index(vectors, "IVF_SQ8")
+    index.effort = 256
+    index.save(tmp_path)
+    opened = DenseIndex.open(tmp_path, index.factory)
+    assert opened.effort == 256
+    centroids = opened._ivf.quantizer.reconstruct_n(0, opened.n_lists)
+    nearest = np.argsort(-(vectors[:200] @ centroids.T), axis=1)[:, :256]
+    _, found = opened._ivf.quantizer.search(vectors[:200], 256)
+    shares = [
+        len(set(a) & set(b)) / 256 for a, b in zip(nearest.tolist(), found.tolist(), strict=True)
+    ]
+    assert np.mean(shares) > 0.99
 
 
 @pytest.mark.parametrize("k", [5, 10_000])
