@@ -9,7 +9,7 @@ import numpy as np
 
 from ..lexical.decisive import are_opposites
 from ..text import normalize
-from ..types import Candidate, KnowledgeBase
+from ..types import Candidate, CandidateGenerator, KnowledgeBase
 from .answers import KeptAnswers
 from .base import make_candidates, search_concepts, unique
 from .exact import exact_concepts
@@ -36,11 +36,14 @@ class HybridCandidates:
 
     kb (KnowledgeBase): Its meta.json holds the weight of the dense score.
     exact (bool): Look for an exact name first.
+    complete (bool): Give k candidates where an exact name names a single concept, too. Else that concept
+        is the whole answer, and nothing is searched for it: the first candidate is the same.
     """
 
-    def __init__(self, kb: KnowledgeBase, *, exact: bool = True) -> None:
+    def __init__(self, kb: KnowledgeBase, *, exact: bool = True, complete: bool = True) -> None:
         self.kb = kb
         self.exact = exact
+        self.complete = complete
         self.answers = KeptAnswers(KEPT_ANSWERS)
 
     def generate(
@@ -70,6 +73,17 @@ class HybridCandidates:
         hits = [
             self._named(string, text, allowed) for string, text in zip(strings, normal, strict=True)
         ]
+        asked = [i for i, named in enumerate(hits) if self.complete or not _is_decided(named)]
+        found = self._others([normal[i] for i in asked], [hits[i] for i in asked], k, allowed)
+        similar: list[list[Ranked]] = [[] for _ in strings]
+        for i, ranked in zip(asked, found, strict=True):
+            similar[i] = ranked
+        return self._join(hits, similar, k)
+
+    def _others(
+        self, normal: list[str], hits: list[list[Ranked]], k: int, allowed: Optional[np.ndarray]
+    ) -> list[list[Ranked]]:
+        """What is similar to each mention, doubtful names behind and under the threshold."""
         # what is a name under another form is searched by that form: no misspelling and no odd
         # word order reaches the encoder, and its vector is in the index
         texts = [
@@ -82,7 +96,7 @@ class HybridCandidates:
             self._doubted(text, self._opposites_last(text, ranked))
             for text, ranked in zip(searched, similar, strict=True)
         ]
-        return self._join(hits, [doubted[place] for place in text_places], k)
+        return [doubted[place] for place in text_places]
 
     def _named(self, mention: str, text: str, allowed: Optional[np.ndarray]) -> list[Ranked]:
         if not self.exact:
@@ -187,12 +201,27 @@ class HybridCandidates:
         return vectors
 
 
-def make_hybrid_candidates(exact: bool = True) -> Callable[[KnowledgeBase], HybridCandidates]:
+def make_hybrid_candidates(
+    exact: bool = True, complete: bool = True
+) -> Callable[[KnowledgeBase], HybridCandidates]:
     """`spacy-termlink.HybridCandidates.v1`.
 
     exact (bool): Look for an exact name first. False ranks by the scores alone.
+    complete (bool): See HybridCandidates.
     """
-    return partial(HybridCandidates, exact=exact)
+    return partial(HybridCandidates, exact=exact, complete=complete)
+
+
+def completed(generator: CandidateGenerator) -> CandidateGenerator:
+    """A generator of the same scores that gives k candidates for every mention."""
+    if isinstance(generator, HybridCandidates) and not generator.complete:
+        return HybridCandidates(generator.kb, exact=generator.exact)
+    return generator
+
+
+def _is_decided(named: list[Ranked]) -> bool:
+    """Whether a mention is an exact name, of a single concept."""
+    return len(named) == 1 and named[0][0] > MOST
 
 
 def _digest(allowed: np.ndarray) -> bytes:

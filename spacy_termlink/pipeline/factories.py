@@ -40,6 +40,7 @@ seed = 0
 
 [term_linker.candidates]
 @misc = "spacy-termlink.HybridCandidates.v1"
+complete = false
 
 [term_linker.reranker]
 @misc = "spacy-termlink.KbReranker.v1"

@@ -17,6 +17,7 @@ from thinc.util import torch2xp, xp2torch
 
 from ..candidates.fit import fit_threshold
 from ..candidates.forms import generate_forms
+from ..candidates.hybrid import completed
 from ..errors import MESSAGES, TermlinkError
 from ..kb import TermKB, rebuild_kb
 from ..kb.rebuild import set_threshold
@@ -200,7 +201,7 @@ class LearnsLinks:
         assert learner is not None and kb is not None
         links = self._gold_links(examples, kb, counts)
         proposed = learner.propose(
-            self._generator,
+            completed(self._generator),
             [(self._label_types.get(link.label, ()), link.forms) for link in links],
             self._masks,
         )

@@ -7,6 +7,7 @@ from typing import Any, Optional
 import numpy as np
 
 from ..candidates.forms import generate_forms
+from ..candidates.hybrid import completed
 from ..types import Candidate, CandidateGenerator, Reranker
 from .calibration import Calibration, describe_generator
 from .features import NEIGHBOURS
@@ -39,13 +40,14 @@ class MentionCandidates:
         calibrated: bool = True,
     ) -> None:
         self._kb = kb
-        self._generator = generator
         self._reranker = reranker
         calibration: Optional[Calibration] = getattr(kb, "calibration", None)
         described = describe_stages(generator, reranker)
         if not calibrated or (calibration is not None and calibration.generator != described):
             calibration = None
         self._calibration = calibration
+        # a probability depends on how far the other candidates are
+        self._generator = generator if calibration is None else completed(generator)
         self.applies_to = "score" if calibration is None else "probability"
         own: Optional[float] = getattr(reranker, "threshold", None)
         if calibration is not None:

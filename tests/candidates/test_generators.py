@@ -5,7 +5,13 @@ import pytest
 
 from spacy_termlink.candidates import make_generator
 from spacy_termlink.candidates.forms import generate_forms
-from spacy_termlink.candidates.hybrid import MOST, merge_rows
+from spacy_termlink.candidates.hybrid import (
+    MOST,
+    HybridCandidates,
+    completed,
+    make_hybrid_candidates,
+    merge_rows,
+)
 from spacy_termlink.encoders import load_encoder
 from spacy_termlink.errors import TermlinkError
 from spacy_termlink.kb import TermKB, build_kb
@@ -139,11 +145,58 @@ def test_hybrid_scores_do_not_depend_on_k(kb):
 
 
 def test_hybrid_without_the_exact_tier(kb):
-    from spacy_termlink.candidates.hybrid import make_hybrid_candidates
-
     found = make_hybrid_candidates(exact=False)(kb).generate(["seizure"], k=3)[0]
     assert found[0].concept_id == "T:0003"
     assert {c.tier for c in found} == {"hybrid"}
+
+
+MENTIONS = [
+    "seizure",
+    "epileptic fits",
+    "MI",
+    "sezure",
+    "partial fit",
+    "ALL",
+    "all",
+    "stature, short",
+    "",
+]
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_an_exact_name_of_one_concept_can_be_the_whole_answer(kb, masked):
+    allowed = kb.terminology.mask(["neuro"]) if masked else None
+    all_k = make_generator("hybrid", kb).generate(MENTIONS, k=5, allowed=allowed)
+    short = make_hybrid_candidates(complete=False)(kb).generate(MENTIONS, k=5, allowed=allowed)
+    alone = []
+    for mention, complete, found in zip(MENTIONS, all_k, short, strict=True):
+        decided = [c.tier for c in complete].count("exact") == 1
+        assert found == (complete[:1] if decided else complete)
+        alone += [mention] * decided
+    assert alone == (
+        ["seizure", "epileptic fits"] if masked else ["seizure", "epileptic fits", "ALL"]
+    )
+
+
+def test_nothing_is_searched_for_an_exact_name_of_one_concept(tiny_kb, monkeypatch):
+    opened = TermKB.open(tiny_kb)
+    searched = []
+    search = opened.index.search
+    monkeypatch.setattr(
+        opened.index, "search", lambda v, **more: searched.append(len(v)) or search(v, **more)
+    )
+    hybrid = HybridCandidates(opened, complete=False)
+    assert [c[0].tier for c in hybrid.generate(["Seizure", "heart attack"], k=3)] == ["exact"] * 2
+    assert searched == []
+    hybrid.generate(["Seizure", "partial fit"], k=3)
+    assert searched == [1]
+
+
+def test_completed(kb):
+    short = HybridCandidates(kb, exact=True, complete=False)
+    assert completed(short).complete and completed(short).exact
+    whole, exact = HybridCandidates(kb), make_generator("exact", kb)
+    assert completed(whole) is whole and completed(exact) is exact
 
 
 def test_hybrid_encodes_no_name(kb, monkeypatch):

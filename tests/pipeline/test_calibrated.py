@@ -52,6 +52,17 @@ def test_probabilities_are_set_and_decide(nlp, texts):
     assert doc.ents[1].kb_id_ == "NIL"
 
 
+def test_a_probability_is_the_same_where_others_are_wanted(make_nlp, calibrated_path, texts):
+    """It depends on how far the others are, so they are looked for."""
+    complete = {"@misc": "spacy-termlink.HybridCandidates.v1", "complete": True}
+    of_exact = []
+    for more in ({}, {"candidates": complete}):
+        nlp = make_nlp(kb=str(calibrated_path), threshold=None, **more)
+        of_exact.append([ent._.term_candidates for d in nlp.pipe(texts) for ent in d.ents])
+    assert of_exact[0] == of_exact[1]
+    assert all(len(candidates) > 1 for candidates in of_exact[0])
+
+
 @pytest.mark.parametrize(
     ("threshold", "expected"), [(0.2, ["X:7", True]), (0.74, ["X:7", False]), (0.8, ["NIL", False])]
 )

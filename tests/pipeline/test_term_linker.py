@@ -133,6 +133,16 @@ def test_k_is_the_number_of_candidates(make_nlp):
     assert len(make_nlp(k=5)("A qqq.").ents[0]._.term_candidates) == 5
 
 
+def test_an_exact_name_of_one_concept_stands_alone_unless_others_are_wanted(make_nlp):
+    complete = {"@misc": "spacy-termlink.HybridCandidates.v1", "complete": True}
+    [alone], [first, *others] = (
+        make_nlp(**more)("A headache.").ents[0]._.term_candidates
+        for more in ({}, {"candidates": complete})
+    )
+    assert alone == first and alone["tier"] == "exact"
+    assert len(others) == 8
+
+
 class TestLabelTypes:
     def test_restricts_inside_the_search(self, make_nlp):
         nlp = make_nlp(label_types={"FINDING": ["X:2", "drug"]}, threshold=0.0, k=4)
