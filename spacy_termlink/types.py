@@ -27,6 +27,8 @@ NAME_KINDS = (
     "layperson",
     "annotated",
 )
+#: Tiers of candidates that the mention's own words name.
+NAMED = ("exact", "spelling")
 
 
 class Candidate(NamedTuple):

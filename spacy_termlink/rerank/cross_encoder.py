@@ -21,13 +21,11 @@ from ..candidates.hybrid import MOST
 from ..encoders.encoder import TransformerEncoder
 from ..errors import TermlinkError
 from ..text import normalize
-from ..types import NAME_KINDS, Candidate, KnowledgeBase
+from ..types import NAME_KINDS, NAMED, Candidate, KnowledgeBase
 from .rerankers import FILE, FOLDER, read_about
 
 #: Registered name, which a folder's FILE says.
 NAME = "spacy-termlink.CrossEncoder.v1"
-#: Tiers that a name itself has found: what only they hold is not in doubt.
-NAMED = ("exact", "spelling")
 _RANK = {kind: i for i, kind in enumerate(NAME_KINDS)}
 
 

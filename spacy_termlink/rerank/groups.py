@@ -7,12 +7,10 @@ from typing import Optional, Protocol
 import numpy as np
 
 from ..lexical.coordination import split_coordination
-from ..types import Candidate
+from ..types import NAMED, Candidate
 
 #: Probability from which another candidate than the first is accepted: more probable than not.
 LIKELY = 0.5
-#: Tiers that the mention's own words have found.
-NAMED = ("exact", "spelling")
 
 
 class Proposes(Protocol):

@@ -14,7 +14,7 @@ from ..encoders.encoder import token_batches
 from ..encoders.weights import weight_files
 from ..errors import TermlinkError
 from ..files import sha256_file
-from ..types import Candidate, KnowledgeBase
+from ..types import NAMED, Candidate, KnowledgeBase
 from .cross_encoder import is_doubtful, reorder
 from .groups import LIKELY
 from .prompts import LANGUAGES, PromptEncoder
@@ -94,7 +94,7 @@ class T5Reranker:
     def in_doubt(self, candidates: Sequence[Candidate]) -> bool:
         """See `is_doubtful`; a single candidate is asked about, too, unless its name says it."""
         if len(candidates) == 1:
-            return candidates[0].tier not in ("exact", "spelling")
+            return candidates[0].tier not in NAMED
         return is_doubtful(candidates, self._margin)
 
     def rerank(
@@ -121,7 +121,7 @@ class T5Reranker:
 
     def probabilities(self, values: Sequence[Mapping[str, str]]) -> np.ndarray:
         """P(yes) / (P(yes) + P(no)) at the first position of the decoder, (B,) float64."""
-        return 1 / (1 + np.exp(-self.log_odds(values)))
+        return Blend().probabilities(self.log_odds(values), np.zeros(len(values)))
 
     @torch.inference_mode()
     def log_odds(self, values: Sequence[Mapping[str, str]]) -> np.ndarray:

@@ -45,16 +45,13 @@ def fit_blend(lists: Sequence[MentionList], odds: Sequence[np.ndarray]) -> Blend
     """
     from sklearn.linear_model import LogisticRegression
 
-    rows = [
-        (o, candidate.score, right)
-        for found, values in zip(lists, odds, strict=True)
-        for candidate, right, o in zip(found.candidates, found.right, values.tolist(), strict=True)
-        if candidate.tier == RECALL
-    ]
-    right = np.array([row[2] for row in rows], dtype=bool)
+    parts = [_recalled(*pair) for pair in zip(lists, odds, strict=True)]
+    if not parts:
+        return Blend()
+    asked, scores, right = map(np.concatenate, zip(*parts, strict=True))
     if min(right.sum(), len(right) - right.sum()) < LEAST:
         return Blend()
-    features = np.array([row[:2] for row in rows])
+    features = np.stack([asked, scores], axis=1)
     used = np.ones(2, dtype=bool)
     while used.any():
         fit = LogisticRegression(C=STRENGTH, max_iter=1000).fit(features[:, used], right)
@@ -78,10 +75,8 @@ def fit_threshold(
     """
     present, absent = [], []  # (firsts' probability, whether it is right, others accepted)
     for found, values in zip(lists, odds, strict=True):
-        rows = [i for i, c in enumerate(found.candidates) if c.tier == RECALL]
-        scores = np.array([found.candidates[i].score for i in rows])
-        p = blend.probabilities(values[rows], scores)
-        right = np.array(found.right, dtype=bool)[rows]
+        asked, scores, right = _recalled(found, values)
+        p = blend.probabilities(asked, scores)
         present.append(_best(p, right))
         absent.append(_best(p[~right], right[~right]))
     if len(present) < LEAST:
@@ -96,6 +91,13 @@ def fit_threshold(
         for t in THRESHOLDS.tolist()
     ]  # fmt: skip
     return float(THRESHOLDS[int(np.argmax(f1))])
+
+
+def _recalled(found: MentionList, odds: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Log odds, scores and rightness of a list's candidates that the recall stage has found."""
+    rows = np.array([i for i, c in enumerate(found.candidates) if c.tier == RECALL], dtype=np.int64)
+    scores = np.array([c.score for c in found.candidates])
+    return odds[rows], scores[rows], np.array(found.right, dtype=bool)[rows]
 
 
 def _best(p: np.ndarray, right: np.ndarray) -> tuple[float, bool, int]:
