@@ -3,7 +3,7 @@
     python benchmarks/scale.py kb/mondo kb/mesh --names 100000 1000000 10000000 \
         --specs auto IVF_SQ8 IVF_PQ --work DIR --json scale.json --svg scale.svg
 
-The vectors are those of the KBs' names, then copies of them, each moved by the difference of two names
+The vectors are those of the KBs' names, in a random order, then copies of them, each moved by the difference of two names
 of one concept (over the root of 2): as far as names of one concept lie from its middle, and in such
 directions. Queries are 1,000 more copies, of other differences; recall is against exact search. Each
 index is built, and opened again, in a process of its own. Before it is opened its files are dropped
@@ -106,6 +106,8 @@ class Source:
             pairs.append(np.stack([order[1:][same], order[:-1][same]], axis=1) + n)
             n += len(kb.names)
         self.vectors = np.concatenate(vectors)
+        # names of all KBs in each size: else the smallest would be another terminology, not a smaller one
+        self.order = np.random.default_rng(0).permutation(len(self.vectors))
         self.pairs = np.concatenate(pairs)
         self.pairs = self.pairs[:: -(-len(self.pairs) // PAIRS)]
 
@@ -135,7 +137,7 @@ class Source:
             paths.append(folder / f"shard-{number:05d}.npy")
             if is_whole(paths[-1], len(rows)):
                 continue
-            copies = rows % len(self.vectors)
+            copies = self.order[rows % len(self.vectors)]
             vectors = self.jittered(copies, np.random.default_rng([1, number]))
             real = rows < len(self.vectors)
             vectors[real] = self.vectors[copies[real]]
@@ -235,7 +237,7 @@ def main() -> None:
         vectors = source.write(args.work / "vectors", n)
         random = np.random.default_rng(2)
         n_real = min(n, len(source.vectors))
-        queries = source.jittered(random.integers(n_real, size=N_QUERIES), random)
+        queries = source.jittered(source.order[random.integers(n_real, size=N_QUERIES)], random)
         np.save(args.work / "queries.npy", queries)
         np.save(args.work / "exact.npy", exact_neighbours(vectors, queries, K))
         for spec in args.specs:

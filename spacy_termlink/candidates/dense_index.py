@@ -1,10 +1,6 @@
 """The dense index: Faiss over the vectors of the unique names, inner product of unit-norm rows."""
 
-import ctypes
 import importlib
-import mmap
-import os
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +11,7 @@ import numpy as np
 
 from ..errors import TermlinkError
 from ..files import map_array
+from .mapped import read_ahead, read_lists, read_rows_only
 
 FILE = "dense.faiss"
 #: 8-bit vectors in the order of the rows, which rank again what a product quantiser finds.
@@ -35,6 +32,8 @@ EF_CENTROIDS = 64
 BRUTE_FORCE_ROWS = 4096
 #: Rows that a product quantiser proposes to the refinement per row wanted, and at least.
 REFINED_PER_WANTED, LEAST_REFINED = 5, 300
+#: Searches after opening that have their lists read before they begin: later ones find most in memory.
+COLD_SEARCHES = 100
 
 
 def has_gpus() -> bool:
@@ -90,6 +89,7 @@ class DenseIndex:
         self._ivf: Any = faiss.try_extract_index_ivf(index)
         self._places: Optional[np.ndarray] = None
         self._knows_places = False
+        self._cold_searches = 0
         self._lock = threading.Lock()
 
     @classmethod
@@ -101,9 +101,10 @@ class DenseIndex:
         refine = _read(folder / REFINE_FILE) if (folder / REFINE_FILE).is_file() else None
         index = cls(_read(folder / FILE), factory, refine=refine)
         if index._ivf is not None:
-            _read_ahead(folder / FILE, len(index) * (index._ivf.code_size + ROW_NUMBER_BYTES))
+            index._cold_searches = COLD_SEARCHES
+            read_ahead(folder / FILE, len(index) * (index._ivf.code_size + ROW_NUMBER_BYTES))
         if refine is not None:
-            _read_rows_only(refine)
+            read_rows_only(refine)
         if (folder / PLACES_FILE).is_file():
             index._places = map_array(folder / PLACES_FILE)
         return index
@@ -141,6 +142,9 @@ class DenseIndex:
             rows = np.flatnonzero(allowed_rows)
             if len(rows) <= BRUTE_FORCE_ROWS:
                 return self._compare(vectors, rows, n)
+        if self._cold_searches and len(vectors) < FEW_QUERIES:
+            self._cold_searches -= 1
+            read_lists(self._ivf, self._as_lists_see(vectors))
         index, parameters = self._parameters(n, allowed_rows)
         try:
             with one_thread(len(vectors) < FEW_QUERIES):
@@ -242,6 +246,13 @@ class DenseIndex:
             k_factor=factor, base_index_params=parameters
         )
 
+    def _as_lists_see(self, vectors: np.ndarray) -> np.ndarray:
+        """Vectors behind the rotation, where there is one."""
+        chain: Any = getattr(self.index, "chain", None)
+        for place in range(chain.size() if chain else 0):
+            vectors = chain.at(place).apply(np.ascontiguousarray(vectors))
+        return vectors
+
     def _know_places(self) -> None:
         """Tell Faiss where each row lies: at first need, since 80 MB of ten million rows are read."""
         faiss: Any = importlib.import_module("faiss")  # its stubs lack DirectMap
@@ -256,27 +267,6 @@ class DenseIndex:
                 self._ivf.direct_map.type = faiss.DirectMap.Array
             self._ivf.make_direct_map()  # nothing to do where it is there
             self._knows_places = True
-
-
-def _read_ahead(path: Path, n_bytes: int) -> None:
-    """Have the system read a file but for its last bytes: the centroids and their graph, which every
-    query goes through, in one go and not page by page; the lists behind them stay where they are."""
-    if hasattr(os, "posix_fadvise"):
-        with path.open("rb") as file:
-            wanted = max(0, path.stat().st_size - n_bytes)
-            os.posix_fadvise(file.fileno(), 0, wanted, os.POSIX_FADV_WILLNEED)
-
-
-def _read_rows_only(refine: Any) -> None:
-    """Have the system read no more of a mapped file than the rows that are asked for: a query asks for
-    some hundred, all over the file, and each would bring 128 KB."""
-    if not sys.platform.startswith("linux"):
-        return
-    size = mmap.PAGESIZE
-    start = int(refine.codes.data()) // size * size
-    length = int(refine.codes.data()) + refine.codes.size() - start
-    system = ctypes.CDLL(None)
-    system.madvise(ctypes.c_void_p(start), ctypes.c_size_t(length), mmap.MADV_RANDOM)
 
 
 def _read(path: Path) -> Any:

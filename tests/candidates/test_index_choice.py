@@ -7,7 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spacy_termlink.candidates import coarse, faiss_index, index_recall, index_specs
+from spacy_termlink.candidates import (
+    coarse,
+    dense_index,
+    faiss_index,
+    index_recall,
+    index_specs,
+    mapped,
+)
 from spacy_termlink.candidates.dense_index import FILE, FILES, REFINE_FILE, DenseIndex
 from spacy_termlink.candidates.faiss_index import build_index
 from spacy_termlink.candidates.index_recall import WANTED, exact_neighbours, recall, take_sample
@@ -131,6 +138,34 @@ def test_the_lists_of_a_query_are_the_nearest_however_many_are_asked_for(
         len(set(a) & set(b)) / 256 for a, b in zip(nearest.tolist(), found.tolist(), strict=True)
     ]
     assert np.mean(shares) > 0.99
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the hints are Linux's")
+@pytest.mark.parametrize("spec", ["IVF_SQ8", "IVF_PQ"])
+def test_the_first_searches_have_their_lists_read_and_answer_the_same(
+    vectors, spec, tmp_path, monkeypatch
+):
+    build_index(vectors, spec).save(tmp_path)
+    advised = []
+    monkeypatch.setattr(mapped, "_advise", lambda at, n, advice: advised.append((n, advice)))
+    monkeypatch.setattr(dense_index, "COLD_SEARCHES", 2)
+    index = DenseIndex.open(tmp_path, "")
+    lists = index._ivf.invlists
+    asked = index._as_lists_see(vectors[:3])
+    _, numbers = index._ivf.quantizer.search(asked, index.effort)
+    expected = [
+        (lists.list_size(int(i)) * n, "MADV_WILLNEED")
+        for i in np.unique(numbers)
+        if lists.list_size(int(i))
+        for n in (index._ivf.code_size, 8)
+    ]
+    advised.clear()
+    answers = []
+    for calls in (1, 2, 2):
+        answers.append(index.search(vectors[:3], n=5))
+        assert advised == calls * expected
+    for rows, scores in answers[1:]:
+        assert (rows == answers[0][0]).all() and (scores == answers[0][1]).all()
 
 
 @pytest.mark.parametrize("k", [5, 10_000])

@@ -1,0 +1,53 @@
+"""What the system is told to read of the mapped files of an index, beyond the pages that are touched.
+
+Hints only: where a system does not know them, answers come later and are the same.
+"""
+
+import ctypes
+import mmap
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def read_ahead(path: Path, n_bytes: int) -> None:
+    """Have a file read but for its last bytes: the centroids and their graph, which every query goes
+    through, in one go and not page by page; the lists behind them stay where they are."""
+    if hasattr(os, "posix_fadvise"):
+        with path.open("rb") as file:
+            wanted = max(0, path.stat().st_size - n_bytes)
+            os.posix_fadvise(file.fileno(), 0, wanted, os.POSIX_FADV_WILLNEED)
+
+
+def read_rows_only(refine: Any) -> None:
+    """Have no more read of the vectors of a flat index than the rows that are asked for: a query asks for
+    some hundred, all over the file, and each would bring 128 KB."""
+    _advise(int(refine.codes.data()), refine.codes.size(), "MADV_RANDOM")
+
+
+def read_lists(ivf: Any, queries: np.ndarray) -> None:
+    """Have the lists that queries will go through read all at once, and not one after the other as the
+    search comes to them: on a cold file that is most of its time.
+
+    ivf (faiss.IndexIVF): Its lists are mapped.
+    queries (np.ndarray): (B, D) float32, as the lists see them.
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    _, lists = ivf.quantizer.search(queries, ivf.nprobe)
+    for number in np.unique(lists[lists >= 0]).tolist():
+        size = ivf.invlists.list_size(number)
+        if size:
+            _advise(int(ivf.invlists.get_codes(number)), size * ivf.code_size, "MADV_WILLNEED")
+            _advise(int(ivf.invlists.get_ids(number)), size * 8, "MADV_WILLNEED")
+
+
+def _advise(address: int, n_bytes: int, advice: str) -> None:
+    """madvise for the pages that an address and what follows it lie in."""
+    if sys.platform.startswith("linux"):
+        start = address // mmap.PAGESIZE * mmap.PAGESIZE
+        length = ctypes.c_size_t(address + n_bytes - start)
+        ctypes.CDLL(None).madvise(ctypes.c_void_p(start), length, getattr(mmap, advice))
