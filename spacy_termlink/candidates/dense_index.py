@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import TermlinkError
 from ..files import map_array
-from .mapped import read_ahead, read_lists, read_rows_only
+from .mapped import read_ahead, read_lists, read_rows, read_rows_only
 
 FILE = "dense.faiss"
 #: 8-bit vectors in the order of the rows, which rank again what a product quantiser finds.
@@ -142,10 +142,10 @@ class DenseIndex:
             rows = np.flatnonzero(allowed_rows)
             if len(rows) <= BRUTE_FORCE_ROWS:
                 return self._compare(vectors, rows, n)
+        index, parameters = self._parameters(n, allowed_rows)
         if self._cold_searches and len(vectors) < FEW_QUERIES:
             self._cold_searches -= 1
-            read_lists(self._ivf, self._as_lists_see(vectors))
-        index, parameters = self._parameters(n, allowed_rows)
+            self._have_read(vectors, n, parameters)
         try:
             with one_thread(len(vectors) < FEW_QUERIES):
                 scores, rows = index.search(vectors, n, params=parameters)
@@ -245,6 +245,14 @@ class DenseIndex:
         return self._refined, library.IndexRefineSearchParameters(
             k_factor=factor, base_index_params=parameters
         )
+
+    def _have_read(self, vectors: np.ndarray, n: int, parameters: Any) -> None:
+        """Have everything read that a search comes to."""
+        read_lists(self._ivf, self._as_lists_see(vectors))
+        if self._refine is not None:
+            proposed = int(n * parameters.k_factor)
+            _, rows = self.index.search(vectors, proposed, params=parameters.base_index_params)
+            read_rows(self._refine, rows[rows >= 0])
 
     def _as_lists_see(self, vectors: np.ndarray) -> np.ndarray:
         """Vectors behind the rotation, where there is one."""

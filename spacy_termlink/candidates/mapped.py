@@ -7,6 +7,7 @@ import ctypes
 import mmap
 import os
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +46,25 @@ def read_lists(ivf: Any, queries: np.ndarray) -> None:
             _advise(int(ivf.invlists.get_ids(number)), size * 8, "MADV_WILLNEED")
 
 
+def read_rows(refine: Any, rows: np.ndarray) -> None:
+    """Have rows of a flat index read all at once.
+
+    rows (np.ndarray): (B,) int64.
+    """
+    start, size = int(refine.codes.data()), refine.code_size
+    for row in np.unique(rows).tolist():
+        _advise(start + row * size, size, "MADV_WILLNEED")
+
+
 def _advise(address: int, n_bytes: int, advice: str) -> None:
     """madvise for the pages that an address and what follows it lie in."""
     if sys.platform.startswith("linux"):
         start = address // mmap.PAGESIZE * mmap.PAGESIZE
-        length = ctypes.c_size_t(address + n_bytes - start)
-        ctypes.CDLL(None).madvise(ctypes.c_void_p(start), length, getattr(mmap, advice))
+        _madvise()(start, address + n_bytes - start, getattr(mmap, advice))
+
+
+@cache
+def _madvise() -> Any:
+    call = ctypes.CDLL(None).madvise
+    call.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+    return call

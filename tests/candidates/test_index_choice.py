@@ -159,6 +159,11 @@ def test_the_first_searches_have_their_lists_read_and_answer_the_same(
         if lists.list_size(int(i))
         for n in (index._ivf.code_size, 8)
     ]
+    if index._refine is not None:
+        parameters = index._parameters(5, None)[1]
+        proposed = int(5 * parameters.k_factor)
+        rows = index.index.search(vectors[:3], proposed, params=parameters.base_index_params)[1]
+        expected += [(WIDTH, "MADV_WILLNEED")] * len(np.unique(rows[rows >= 0]))
     advised.clear()
     answers = []
     for calls in (1, 2, 2):
