@@ -25,7 +25,7 @@ from spacy_termlink.terminology.convert import convert_source
 
 #: What a process of its own measures: the peak memory is that of the build alone.
 BUILD = """
-import json, resource, sys, time
+import json, sys, time
 import spacy
 nlp = spacy.blank("en")
 matcher = nlp.add_pipe("term_matcher", config={"kb": sys.argv[1]})
@@ -35,7 +35,9 @@ built = time.perf_counter() - start
 start = time.perf_counter()
 nlp.to_disk(sys.argv[2])
 saved = time.perf_counter() - start
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+# not ru_maxrss, which a process inherits from the one that started it
+peak = next(l for l in open("/proc/self/status") if l.startswith("VmHWM"))
+peak = int(peak.split()[1]) / 1024
 print(json.dumps({"build_seconds": built, "save_seconds": saved, "peak_mb": peak}))
 """
 
