@@ -13,14 +13,18 @@ from typing import Any
 
 import numpy as np
 
+#: Bytes that the system is asked to read at a time: of more it reads a part, without a word.
+AT_ONCE = 128 << 10
+
 
 def read_ahead(path: Path, n_bytes: int) -> None:
     """Have a file read but for its last bytes: the centroids and their graph, which every query goes
     through, in one go and not page by page; the lists behind them stay where they are."""
     if hasattr(os, "posix_fadvise"):
         with path.open("rb") as file:
-            wanted = max(0, path.stat().st_size - n_bytes)
-            os.posix_fadvise(file.fileno(), 0, wanted, os.POSIX_FADV_WILLNEED)
+            wanted = path.stat().st_size - n_bytes
+            for start in range(0, max(0, wanted), AT_ONCE):
+                os.posix_fadvise(file.fileno(), start, AT_ONCE, os.POSIX_FADV_WILLNEED)
 
 
 def read_rows_only(refine: Any) -> None:
@@ -59,8 +63,10 @@ def read_rows(refine: Any, rows: np.ndarray) -> None:
 def _advise(address: int, n_bytes: int, advice: str) -> None:
     """madvise for the pages that an address and what follows it lie in."""
     if sys.platform.startswith("linux"):
-        start = address // mmap.PAGESIZE * mmap.PAGESIZE
-        _madvise()(start, address + n_bytes - start, getattr(mmap, advice))
+        end = address + n_bytes
+        step = AT_ONCE if advice == "MADV_WILLNEED" else n_bytes + mmap.PAGESIZE
+        for start in range(address // mmap.PAGESIZE * mmap.PAGESIZE, end, step):
+            _madvise()(start, min(step, end - start), getattr(mmap, advice))
 
 
 @cache

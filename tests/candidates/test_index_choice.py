@@ -173,6 +173,24 @@ def test_the_first_searches_have_their_lists_read_and_answer_the_same(
         assert (rows == answers[0][0]).all() and (scores == answers[0][1]).all()
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the hints are Linux's")
+def test_the_system_is_asked_to_read_no_more_at_a_time_than_it_does(tmp_path, monkeypatch):
+    """It reads a part of a long stretch, and says nothing: centroids were read page by page."""
+    path = tmp_path / "f"
+    path.write_bytes(bytes(1_000_000))
+    asked = []
+    monkeypatch.setattr(mapped.os, "posix_fadvise", lambda fd, at, n, advice: asked.append((at, n)))
+    mapped.read_ahead(path, 300_000)
+    assert asked == [(at, mapped.AT_ONCE) for at in range(0, 700_000, mapped.AT_ONCE)]
+    asked.clear()
+    mapped.read_ahead(path, 2_000_000)
+    monkeypatch.setattr(mapped, "_madvise", lambda: lambda *more: asked.append(more))
+    mapped._advise(10 * 4096 + 5, 300_000, "MADV_WILLNEED")
+    ends = [start + n for start, n, _ in asked]
+    assert [start for start, _, _ in asked] == [40_960, *ends[:-1]] and ends[-1] == 340_965
+    assert max(n for _, n, _ in asked) == mapped.AT_ONCE
+
+
 @pytest.mark.parametrize("k", [5, 10_000])
 def test_exact_neighbours_against_sorting(vectors, monkeypatch, k):
     monkeypatch.setattr(index_recall, "BLOCK_ROWS", 700)
