@@ -11,7 +11,14 @@ import numpy as np
 
 from ..errors import TermlinkError
 from ..files import map_array
-from .mapped import read_ahead, read_lists, read_rows, read_rows_only
+from .mapped import (
+    ROW_NUMBER_BYTES,
+    TAKES_HINTS,
+    read_ahead,
+    read_lists,
+    read_rows,
+    read_rows_only,
+)
 
 FILE = "dense.faiss"
 #: 8-bit vectors in the order of the rows, which rank again what a product quantiser finds.
@@ -20,8 +27,6 @@ REFINE_FILE = "refine.faiss"
 PLACES_FILE = "places.npy"
 #: What `DenseIndex.save` writes.
 FILES = (FILE, REFINE_FILE, PLACES_FILE)
-#: Of each row in an inverted list, beside its code.
-ROW_NUMBER_BYTES = 8
 #: Fewer queries are searched by one thread: starting and awaiting the others takes longer.
 FEW_QUERIES = 64
 EF_SEARCH = 96
@@ -101,7 +106,7 @@ class DenseIndex:
         refine = _read(folder / REFINE_FILE) if (folder / REFINE_FILE).is_file() else None
         index = cls(_read(folder / FILE), factory, refine=refine)
         if index._ivf is not None:
-            index._cold_searches = COLD_SEARCHES
+            index._cold_searches = COLD_SEARCHES if TAKES_HINTS else 0
             read_ahead(folder / FILE, len(index) * (index._ivf.code_size + ROW_NUMBER_BYTES))
         if refine is not None:
             read_rows_only(refine)
@@ -143,7 +148,7 @@ class DenseIndex:
             if len(rows) <= BRUTE_FORCE_ROWS:
                 return self._compare(vectors, rows, n)
         index, parameters = self._parameters(n, allowed_rows)
-        if self._cold_searches and len(vectors) < FEW_QUERIES:
+        if self._cold_searches > 0 and len(vectors) < FEW_QUERIES:
             self._cold_searches -= 1
             self._have_read(vectors, n, parameters)
         try:

@@ -15,6 +15,10 @@ import numpy as np
 
 #: Bytes that the system is asked to read at a time: of more it reads a part, without a word.
 AT_ONCE = 128 << 10
+#: Whether a mapped stretch can be asked for.
+TAKES_HINTS = sys.platform.startswith("linux")
+#: Of each row in an inverted list, beside its code.
+ROW_NUMBER_BYTES = 8
 
 
 def read_ahead(path: Path, n_bytes: int) -> None:
@@ -40,14 +44,12 @@ def read_lists(ivf: Any, queries: np.ndarray) -> None:
     ivf (faiss.IndexIVF): Its lists are mapped.
     queries (np.ndarray): (B, D) float32, as the lists see them.
     """
-    if not sys.platform.startswith("linux"):
-        return
     _, lists = ivf.quantizer.search(queries, ivf.nprobe)
     for number in np.unique(lists[lists >= 0]).tolist():
         size = ivf.invlists.list_size(number)
         if size:
             _advise(int(ivf.invlists.get_codes(number)), size * ivf.code_size, "MADV_WILLNEED")
-            _advise(int(ivf.invlists.get_ids(number)), size * 8, "MADV_WILLNEED")
+            _advise(int(ivf.invlists.get_ids(number)), size * ROW_NUMBER_BYTES, "MADV_WILLNEED")
 
 
 def read_rows(refine: Any, rows: np.ndarray) -> None:
@@ -62,7 +64,7 @@ def read_rows(refine: Any, rows: np.ndarray) -> None:
 
 def _advise(address: int, n_bytes: int, advice: str) -> None:
     """madvise for the pages that an address and what follows it lie in."""
-    if sys.platform.startswith("linux"):
+    if TAKES_HINTS:
         end = address + n_bytes
         step = AT_ONCE if advice == "MADV_WILLNEED" else n_bytes + mmap.PAGESIZE
         for start in range(address // mmap.PAGESIZE * mmap.PAGESIZE, end, step):

@@ -171,6 +171,9 @@ def test_the_first_searches_have_their_lists_read_and_answer_the_same(
         assert advised == calls * expected
     for rows, scores in answers[1:]:
         assert (rows == answers[0][0]).all() and (scores == answers[0][1]).all()
+    index._cold_searches = -1  # two threads have counted the last one
+    index.search(vectors[:3], n=5)
+    assert advised == 2 * expected
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the hints are Linux's")
