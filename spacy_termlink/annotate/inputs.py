@@ -3,6 +3,7 @@
 import csv
 import json
 import sys
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,9 @@ from .notes import Note, Reject, bad_characters, check_note
 TEXT_FIELDS = ("text", "note_text")
 ID_FIELDS = ("note_id", "doc_id", "id")
 STDIN = "-"
+#: Characters of the lines of a csv record; what is longer is taken for a quote that was never closed.
+#: No pipeline takes so long a note.
+MOST_CSV_CHARS = 1 << 24
 KINDS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 
 Item = Union[Note, Reject]
@@ -191,14 +195,17 @@ def _csv_rows(path: Path, choose: Any) -> Iterator[Row]:
     csv.field_size_limit(sys.maxsize)  # the default refuses a field of 128 KB, a long note
     # surrogateescape: one note that is not UTF-8 must not end the reading of the others
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        # strict: a quote that is never closed would take all that follows into one note
-        reader = csv.reader(file, strict=True)
+        lines = _CsvLines(file)
+        reader = csv.reader(lines, strict=True)
         header: Optional[list[str]] = None
         while True:
-            number = reader.line_num + 1
+            number = lines.begin_record()
             try:
                 cells = next(reader, None)
             except csv.Error:
+                if header is None:  # what follows is a note, and no error may quote it
+                    choose([])
+                lines.go_back()
                 yield number, Reject(number, None, "broken_row")
                 continue
             if cells is None:
@@ -208,6 +215,44 @@ def _csv_rows(path: Path, choose: Any) -> Iterator[Row]:
                 choose(header)
             elif cells:
                 yield number, _csv_row(number, header, cells)
+
+
+class _CsvLines:
+    """The lines of a csv file, which can be read again from the second line of a record on.
+
+    A quote that is never closed makes one record of its line and all that follow, up to the next
+    quote: they are notes of their own.
+    """
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines = lines
+        self._again: deque[str] = deque()
+        self._record: list[str] = []
+        self._size = self._n_read = 0
+
+    def __iter__(self) -> "_CsvLines":
+        return self
+
+    def __next__(self) -> str:
+        if self._size > MOST_CSV_CHARS:  # so that what is kept fits in memory
+            raise csv.Error
+        line = self._again.popleft() if self._again else next(self._lines)
+        self._record.append(line)
+        self._size += len(line)
+        self._n_read += 1
+        return line
+
+    def begin_record(self) -> int:
+        """Let the record before go. RETURNS (int): Number of the next line."""
+        self._record.clear()
+        self._size = 0
+        return self._n_read + 1
+
+    def go_back(self) -> None:
+        """To the line behind the first of the record."""
+        behind = self._record[1:]
+        self._again.extendleft(reversed(behind))
+        self._n_read -= len(behind)
 
 
 def _csv_row(number: int, header: list[str], cells: list[str]) -> Union[dict[str, Any], Reject]:

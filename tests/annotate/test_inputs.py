@@ -213,10 +213,27 @@ def test_a_parquet_file_with_a_damaged_page_is_named(tmp_path):
 
 
 def test_a_csv_quote_that_is_never_closed_takes_no_other_note_along(tmp_path):
-    (tmp_path / "n.csv").write_text('id,text\na,fever\nb,"cough\nc,pain\n')
+    (tmp_path / "n.csv").write_text('id,text\na,fever\nb,"cough\nc,pain\nd,"a\nb"\ne,"x\n')
     items = read(tmp_path / "n.csv")
-    assert notes_of(items) == [("a", "fever")]
-    assert codes_of(items) == [(3, None, "broken_row")]
+    assert notes_of(items) == [("a", "fever"), ("c", "pain"), ("d", "a\nb")]
+    assert codes_of(items) == [(3, None, "broken_row"), (7, None, "broken_row")]
+    assert [item.line for item in items] == [2, 3, 4, 5, 7]
+
+
+def test_of_a_csv_quote_that_is_never_closed_a_part_is_kept_in_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr("spacy_termlink.annotate.inputs.MOST_CSV_CHARS", 100)
+    rows = [f"{i},pain\n" for i in range(2000)]
+    (tmp_path / "n.csv").write_text("".join(["id,text\n", 'b,"cough\n', *rows]))
+    items = read(tmp_path / "n.csv")
+    assert codes_of(items) == [(2, None, "broken_row")]
+    assert notes_of(items) == [(str(i), "pain") for i in range(2000)]
+
+
+def test_a_csv_header_with_a_quote_that_is_never_closed_quotes_no_note(tmp_path):
+    (tmp_path / "n.csv").write_text('id,"text\na,secret\n')
+    with pytest.raises(TermlinkError, match="TL802") as caught:
+        read(tmp_path / "n.csv")
+    assert "secret" not in str(caught.value)
 
 
 def test_two_fields_of_one_name(tmp_path):
