@@ -28,7 +28,7 @@ from .t5_settings import Questions
 NAME = "spacy-termlink.T5Reranker.v1"
 #: Tokens of a batch of prompts, padding left out.
 TOKENS_PER_BATCH = 8192
-_MAX_LENGTH, _MARGIN = 128, 1.0
+_MAX_LENGTH = 128
 
 
 class T5Reranker:
@@ -37,7 +37,6 @@ class T5Reranker:
     kb (KnowledgeBase): Knows the candidates.
     folder (Path): A T5 folder.
     questions (Questions): Of the templates the first is asked.
-    margin (float): A first candidate whose score is as far ahead is not in doubt.
     blend (Blend): What the answers and the recall stage's scores are worth.
     threshold (float): Probability under which a mention is NIL.
     dtype (str): "auto", "float32" or "bfloat16".
@@ -54,13 +53,12 @@ class T5Reranker:
         folder: Path,
         questions: Questions,
         *,
-        margin: float = _MARGIN,
         blend: Blend = Blend(),
         threshold: float = LIKELY,
         dtype: str = "auto",
     ) -> None:
         self.kb, self.folder, self.questions = kb, folder, questions
-        self._margin, self._blend, self._dtype = margin, blend, dtype
+        self._blend, self._dtype = blend, dtype
         self.threshold = threshold
         self._template = questions.made[0]
         self._fields = Fields(questions, [kb.terminology])
@@ -79,7 +77,7 @@ class T5Reranker:
     @cached_property
     def fingerprint(self) -> str:
         """sha256 over weights, tokenizer, questions and blend."""
-        about = repr((self.questions, self._margin, tuple(self._blend)))
+        about = repr((self.questions, tuple(self._blend)))
         digest = hashlib.sha256(about.encode("utf8"))
         digest.update(self.model.tokenizer.to_str().encode("utf8"))
         for file in weight_files(self.folder):
@@ -92,10 +90,11 @@ class T5Reranker:
         return "context" in self._template.fields
 
     def in_doubt(self, candidates: Sequence[Candidate]) -> bool:
-        """See `is_doubtful`; a single candidate is asked about, too, unless its name says it."""
-        if len(candidates) == 1:
-            return candidates[0].tier not in NAMED
-        return is_doubtful(candidates, self._margin)
+        """Whether anything is proposed, unless the mention's own words name the first candidate alone.
+        However far ahead, a score of the recall stage is none on the scale of the answers."""
+        if candidates and candidates[0].tier in NAMED:
+            return is_doubtful(candidates, 0.0)
+        return bool(candidates)
 
     def rerank(
         self,
@@ -178,14 +177,18 @@ def _open(
         about["names"],
     )
     return T5Reranker(
-        kb, folder, questions, margin=about["margin"], blend=Blend(*about["blend"]),
-        threshold=about["threshold"], dtype=dtype,
-    )  # fmt: skip
+        kb,
+        folder,
+        questions,
+        blend=Blend(*about["blend"]),
+        threshold=about["threshold"],
+        dtype=dtype,
+    )
 
 
 def _shipped(language: str) -> dict[str, Any]:
     found = LANGUAGES[language]
-    asked = {"max_length": _MAX_LENGTH, "names": "matched", "margin": _MARGIN}
+    asked = {"max_length": _MAX_LENGTH, "names": "matched"}
     return {**found._asdict(), **asked, "blend": Blend(), "threshold": LIKELY}
 
 
@@ -193,7 +196,7 @@ def _about(folder: Path) -> dict[str, Any]:
     about = read_about(folder)
     if about["reranker"] != NAME:
         raise TermlinkError("TL621", path=folder / FILE, reason=f"it is one of {about['reranker']}")
-    for name in (*Questions.__dataclass_fields__, "margin", "blend", "threshold"):
+    for name in (*Questions.__dataclass_fields__, "blend", "threshold"):
         if name not in about:
             raise TermlinkError("TL621", path=folder / FILE, reason=f"no '{name}'")
     return about

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..training.settings import ABOVE_0, AT_LEAST_0, AT_LEAST_1, check, read_settings, setting
+from ..training.settings import AT_LEAST_0, AT_LEAST_1, check, read_settings, setting
 from .prompts import LANGUAGES, Template
 from .small_t5 import SmallT5Settings
 
@@ -52,7 +52,6 @@ class T5ModelSettings:
     negatives (int): Wrong candidates asked about each time a list is drawn; the right ones count as
         much as they do together.
     fgm (float): Length of the step of adversarial training on the embedding table; 0 is without.
-    margin (float): A first candidate whose score is as far ahead is not in doubt, and not reranked.
     """
 
     t5: str = ""
@@ -64,7 +63,6 @@ class T5ModelSettings:
     names: Literal["matched", "preferred", "both"] = "both"
     negatives: int = setting(4, AT_LEAST_1)
     fgm: float = setting(0.0, AT_LEAST_0)
-    margin: float = setting(1.0, ABOVE_0)
 
     @property
     def questions(self) -> Questions:

@@ -117,8 +117,7 @@ class TrainableT5(RerankModel):
         with atomic_folder(folder) as part:
             self.model.module.save_pretrained(part, safe_serialization=True)
             self.model.tokenizer.save(str(part / "tokenizer.json"))
-            values = {**vars(self.questions), "margin": self.settings.margin}
-            values |= {"blend": blend, "threshold": threshold}
+            values = {**vars(self.questions), "blend": blend, "threshold": threshold}
             write_about(part, NAME, values)
             add(part)
 

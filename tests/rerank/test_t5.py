@@ -14,8 +14,8 @@ from spacy_termlink.rerank.t5 import NAME, make_t5_reranker
 from spacy_termlink.types import Candidate
 
 QUESTIONS = {"templates": ["[{context} : ]is {mention} {name}[ ({synonyms})][ {definition}]?"],
-             "yes": "yes", "no": "no", "max_length": 64, "names": "matched", "margin": 1.0, "blend": [1.0, 0.0, 0.0],
-             "threshold": 0.4}  # fmt: skip
+             "yes": "yes", "no": "no", "max_length": 64, "names": "matched",
+             "blend": [1.0, 0.0, 0.0], "threshold": 0.4}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +118,17 @@ def test_what_is_in_doubt(reranker):
     assert not reranker.in_doubt([named, *LIST])
     assert not reranker.in_doubt([named])
     assert not reranker.in_doubt([])
+
+
+def test_no_lead_of_the_first_is_an_answer(reranker):
+    far_ahead = [candidate("T:0003", "Seizure", 0.97), *LIST[1:]]
+    assert reranker.in_doubt(far_ahead)
+
+
+def test_a_folder_of_before_with_a_margin_is_asked_all_the_same(folder, kb, tmp_path):
+    old = shutil.copytree(folder, tmp_path / "old")
+    write_about(old, NAME, {**QUESTIONS, "margin": 0.05})
+    assert make_t5_reranker(path=str(old), dtype="float32")(kb).in_doubt(LIST)
 
 
 def test_empty_calls(reranker):
