@@ -119,7 +119,8 @@ class DevScore:
         ranks = []
         for mention, found in zip(self._mentions, rows.tolist(), strict=True):
             ids = dict.fromkeys(c for row in found if row >= 0 for c in self._concepts[row])
-            ranks.append(rank_of_first(list(ids)[: HITS_AT[-1]], mention.gold))
+            gold = mention.gold.union(mention.record_ids)
+            ranks.append(rank_of_first(list(ids)[: HITS_AT[-1]], gold))
         figures = {f"hits@{k}": float(np.mean([0 < r <= k for r in ranks])) for k in HITS_AT}
         figures["mrr"] = float(np.mean([1 / r if r else 0.0 for r in ranks]))
         return figures

@@ -35,6 +35,8 @@ class Mention:
     doc_id (str): Document it comes from, or "".
     label, split, context, cardinality (str): As in the file. Where the file gives no cardinality, one
         gold concept is "single", several are "composite" and none is "noid".
+    record_ids (tuple[str, ...]): What a `heldout.jsonl` adds: ids of the right answers in names.jsonl,
+        where those are others.
     start, end (Optional[int]): Offsets into the document, None where unknown.
     """
 
@@ -49,6 +51,7 @@ class Mention:
     cardinality: str = "single"
     start: Optional[int] = None
     end: Optional[int] = None
+    record_ids: tuple[str, ...] = ()
 
     @property
     def gold(self) -> frozenset[str]:
@@ -108,5 +111,6 @@ def _mention(path: Path, line: int, row: dict[str, Any]) -> tuple[Mention, bool]
         cardinality=given or ("noid", "single", "composite")[min(len(concepts), 2)],
         start=start,
         end=end,
+        record_ids=get_ids(path, line, row, "record_ids"),
     )
     return mention, given == "noid"

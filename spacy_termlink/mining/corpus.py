@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple, Optional
 
@@ -278,6 +278,7 @@ class Corpus:
                         self.settings,
                         source=source.name,
                         concept_held=concept_held,
+                        record_id=partial(self.concept, source),
                     )
                 )
         return held

@@ -15,7 +15,7 @@ Which names are held out depends on the name alone: not on the seed, the config'
 the other terminologies, so the figures of two trainings compare.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -95,13 +95,16 @@ def heldout_row(
     *,
     source: str,
     concept_held: bool,
+    record_id: Callable[[int], str],
 ) -> dict[str, Any]:
     """A row of `heldout.jsonl`: names what `index --without-names` leaves out (concept_id, text,
     and every text of that concept with the same normal form) and is a mention for `evaluate`.
 
     source (str): Name of the terminology.
+    record_id (Callable[[int], str]): Concept row -> its id in the records. Where that is another than
+        the terminology's own, the row lists it in `record_ids`: names.jsonl knows the concept by it.
 
-    Where concepts share the name, each is a right answer to it (`concepts`).
+    Where concepts share the name, each is a right answer to it (`accept`).
     """
     row = int(terminology.concept_rows[name_row])
     concept_id = terminology.concept_id(row)
@@ -109,6 +112,7 @@ def heldout_row(
     form = terminology.name_normalized(name_row)
     holders = {int(terminology.concept_rows[r]) for r in terminology.lookup(form, normalized=True)}
     others = sorted(terminology.concept_id(r) for r in holders - {row})
+    record_ids = sorted({record_id(r) for r in holders | {row}} - {concept_id, *others})
     return {
         "id": f"{concept_id}|{form}",
         "text": text,
@@ -121,4 +125,5 @@ def heldout_row(
         "terminology": source,
         "concept_id": concept_id,
         "kind": terminology.name_kind(name_row),
+        **({"record_ids": record_ids} if record_ids else {}),
     }

@@ -68,6 +68,31 @@ def test_trained_encoder_makes_a_kb_and_is_evaluated(folder, tiny_terminology):
     assert evaluated.exit_code == 0, evaluated.output
 
 
+def test_dev_score_counts_names_of_two_terminologies_that_share_ids(tmp_path, tiny_encoder):
+    from spacy_termlink.cli._training import DevScore
+    from spacy_termlink.encoders import load_encoder
+    from spacy_termlink.terminology import Concept, Name
+    from spacy_termlink.terminology.builder import build_terminology
+
+    (tmp_path / "mine.cfg").write_text(MINE)
+    for source, disease in (("icd10", "cholera"), ("icd10cm", "plague")):
+        names = [Name(f"{disease} sickness {i}") for i in range(12)]
+        meta = {"source": source}
+        build_terminology([Concept("A00", disease, names)], tmp_path / source, meta=meta)
+    records = tmp_path / "mined" / "records.jsonl"
+    config = ("-c", tmp_path / "mine.cfg", "-o", records)
+    result = run("mine", tmp_path / "icd10", tmp_path / "icd10cm", *config)
+    assert result.exit_code == 0, result.output
+    heldout = records.with_name("heldout.jsonl")
+    rows = [json.loads(line) for line in heldout.read_text().splitlines()]
+    assert {(row["concept_id"], *row["record_ids"]) for row in rows} == {
+        ("A00", "ICD10:A00"), ("A00", "ICD10CM:A00"),
+    }  # fmt: skip
+    score = DevScore(records.with_name("names.jsonl"), heldout, None)
+    found = score(load_encoder(tiny_encoder, dtype="float32").encode)
+    assert found["hits@10"] == 1
+
+
 def test_dev_score_is_what_evaluate_gives_on_a_kb_without_the_held_out_names(
     folder, tiny_terminology, tiny_encoder
 ):
