@@ -143,15 +143,22 @@ def is_doubtful(candidates: Sequence[Candidate], margin: float) -> bool:
     return first.score - second.score < margin
 
 
-def reorder(candidates: Sequence[Candidate], scores: np.ndarray) -> list[Candidate]:
+def reorder(
+    candidates: Sequence[Candidate], scores: np.ndarray, *, named: Optional[Sequence[bool]] = None
+) -> list[Candidate]:
     """Candidates with new scores, best first: those of an exact or corrected name keep theirs and their
-    place before the others; ties by kind and id."""
-    most = min((c.score for c in candidates if c.tier in NAMED), default=MOST)
+    place before the others; ties by kind and id.
+
+    named (Optional[Sequence[bool]]): Which those are, (K,); None for all of the tiers NAMED.
+    """
+    if named is None:
+        named = [c.tier in NAMED for c in candidates]
+    kept = [c.score for c, is_named in zip(candidates, named, strict=True) if is_named]
+    most = min(kept, default=MOST)
     made = []
-    for candidate, score in zip(candidates, scores.tolist(), strict=True):
-        named = candidate.tier in NAMED
-        new = candidate.score if named else round(min(max(score, 0.0), most, MOST), 6)
-        order = (not named, -score, _RANK[candidate.kind], candidate.concept_id)
+    for candidate, score, is_named in zip(candidates, scores.tolist(), named, strict=True):
+        new = candidate.score if is_named else round(min(max(score, 0.0), most, MOST), 6)
+        order = (not is_named, -score, _RANK[candidate.kind], candidate.concept_id)
         made.append((order, candidate._replace(score=new)))
     return [candidate for _, candidate in sorted(made, key=lambda found: found[0])]
 

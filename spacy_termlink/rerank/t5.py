@@ -60,6 +60,8 @@ class T5Reranker:
         self.kb, self.folder, self.questions = kb, folder, questions
         self._blend, self._dtype = blend, dtype
         self.threshold = threshold
+        #: Score from which the recall stage links; one on the T5's scale has to be as sure.
+        self._linked = max(kb.meta.get("score_threshold", kb.meta["threshold"]), threshold)
         self._template = questions.made[0]
         self._fields = Fields(questions, [kb.terminology])
 
@@ -92,7 +94,7 @@ class T5Reranker:
     def in_doubt(self, candidates: Sequence[Candidate]) -> bool:
         """Whether anything is proposed, unless the mention's own words name the first candidate alone.
         However far ahead, a score of the recall stage is none on the scale of the answers."""
-        if candidates and candidates[0].tier in NAMED:
+        if candidates and self._is_named(candidates[0]):
             return is_doubtful(candidates, 0.0)
         return bool(candidates)
 
@@ -104,7 +106,7 @@ class T5Reranker:
         contexts: Optional[Sequence[str]] = None,
     ) -> list[list[Candidate]]:
         """See `types.Reranker`; the new scores are P(yes), or the blend's. A candidate that the mention's
-        own words name (tier "exact") keeps its score, and no other gets past it."""
+        own words name keeps its score, and no other gets past it."""
         texts = contexts if contexts is not None else [""] * len(mentions)
         values = [
             self._fields.values(mention, text, candidate)
@@ -114,9 +116,18 @@ class T5Reranker:
         recalled = np.array([c.score for candidates in candidate_lists for c in candidates])
         scores = iter(self._blend.probabilities(self.log_odds(values), recalled).tolist())
         return [
-            reorder(candidates, np.array([next(scores) for _ in candidates]))
+            reorder(
+                candidates,
+                np.array([next(scores) for _ in candidates]),
+                named=[self._is_named(c) for c in candidates],
+            )
             for candidates in candidate_lists
         ]
+
+    def _is_named(self, candidate: Candidate) -> bool:
+        """Whether the mention's own words name a candidate for certain. A corrected spelling that nothing
+        confirms, "proposed, but not linked", lies under the KB's threshold: that is to be asked about."""
+        return candidate.tier in NAMED and candidate.score >= self._linked
 
     def probabilities(self, values: Sequence[Mapping[str, str]]) -> np.ndarray:
         """P(yes) / (P(yes) + P(no)) at the first position of the decoder, (B,) float64."""

@@ -127,6 +127,8 @@ def test_no_other_candidate_gets_past_a_name(kb):
     spelled = [candidate("T:2", 0.6, tier="spelling"), candidate("T:3", 0.55)]
     made = reorder(spelled, np.array([0.0, 0.9]))
     assert [(c.concept_id, c.score) for c in made] == [("T:2", 0.6), ("T:3", 0.6)]
+    made = reorder(spelled, np.array([0.0, 0.9]), named=[False, False])
+    assert [(c.concept_id, c.score) for c in made] == [("T:3", 0.9), ("T:2", 0.0)]
 
 
 def test_equal_scores_go_by_kind_and_id():

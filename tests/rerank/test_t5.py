@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from spacy_termlink.candidates.spelled import CONFIRMED, doubtful_score
 from spacy_termlink.errors import TermlinkError
 from spacy_termlink.rerank.rerankers import make_reranker, open_reranker, write_about
 from spacy_termlink.rerank.small_t5 import SmallT5Settings, build_small_t5
@@ -118,6 +119,28 @@ def test_what_is_in_doubt(reranker):
     assert not reranker.in_doubt([named, *LIST])
     assert not reranker.in_doubt([named])
     assert not reranker.in_doubt([])
+
+
+def test_a_correction_that_nothing_confirms_is_asked_about(reranker, kb):
+    """Under the KB's threshold it is no name: its score would pass the T5's, which is on another scale."""
+    guess = candidate("T:0012", "Cleft palate", doubtful_score(kb), tier="spelling")
+    sure = candidate("T:0012", "Cleft palate", max(CONFIRMED, kb.threshold), tier="spelling")
+    assert guess.score > reranker.threshold
+    assert reranker.in_doubt([guess]) and reranker.in_doubt([guess, *LIST])
+    assert not reranker.in_doubt([sure, *LIST])
+    (alone,), found = reranker.rerank(["palatoschissis"] * 2, [[guess], [guess, *LIST]])
+    [asked] = reranker.rerank(["palatoschissis"], [[guess._replace(tier="hybrid")]])[0]
+    assert alone.score == pytest.approx(asked.score, abs=1e-5)
+    assert alone.tier == "spelling" and alone.score != guess.score
+    assert [c.score for c in found] == sorted((c.score for c in found), reverse=True)
+
+
+def test_a_name_less_sure_than_the_t5_wants_is_asked_about(folder, kb, tmp_path):
+    strict = shutil.copytree(folder, tmp_path / "strict")
+    write_about(strict, NAME, {**QUESTIONS, "threshold": 0.95})
+    found = make_t5_reranker(path=str(strict), dtype="float32")(kb)
+    assert found.in_doubt([candidate("T:0012", "Cleft palate", CONFIRMED, tier="spelling"), *LIST])
+    assert not found.in_doubt([candidate("T:0012", "Cleft palate", 0.99, tier="exact"), *LIST])
 
 
 def test_no_lead_of_the_first_is_an_answer(reranker):
