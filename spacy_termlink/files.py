@@ -8,7 +8,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional
 
@@ -69,20 +69,23 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     """Yield an empty temporary folder beside `path`; it takes the place of `path` at the end.
 
     A folder cannot be renamed over another: the old one is moved aside first, put back if the
-    second rename fails, and deleted last. What a killed process left of the same folder is deleted.
+    second rename fails, and deleted last. What a killed process left of the same folder is put back,
+    if there is no other, or deleted.
 
     RAISES (TermlinkError): TL006 if it cannot be written.
     """
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
     old = part.with_suffix(".old")
-    lock = None
+    locks: list[Optional[int]] = []
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        restore_folder(path)
         _remove_left_over(path)
         part.mkdir()
-        lock = _lock(part)
+        locks.append(_lock(part))
         yield part
         if path.exists():
+            locks.append(_lock(path))  # from here on until it is back or deleted
             path.rename(old)
         try:
             part.rename(path)
@@ -93,22 +96,57 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise TermlinkError("TL006", path=path, reason=error.strerror or error) from error
     finally:
-        if lock is not None:
-            os.close(lock)
         shutil.rmtree(part, ignore_errors=True)
         if os.path.exists(path):  # noqa: PTH110 - False, not an error, for a name that is too long
             shutil.rmtree(old, ignore_errors=True)
+        for lock in locks:
+            if lock is not None:
+                os.close(lock)
+
+
+def restore_folder(path: Path) -> None:
+    """Put a folder back that `atomic_folder` had moved aside when its process was killed, before the
+    new one could take its place. Nothing happens where `path` exists, or where that process lives."""
+    if os.path.exists(path):  # noqa: PTH110 - see above
+        return
+    for old in _left_over(path, "old"):
+        with _held(old) as held, suppress(OSError):  # a disk that is only read
+            if held and not path.exists():
+                old.rename(path)
+                return
 
 
 def _remove_left_over(path: Path) -> None:
     """Delete the temporary folders of `path` that no living process holds."""
-    for part in path.parent.glob(f".{glob.escape(path.name)}.????????.part"):
+    for part in _left_over(path, "part"):
         # one that was made a moment ago may not be locked yet
-        if part.is_dir() and time.time() - part.stat().st_mtime > LEFT_OVER_SECONDS:
-            lock = _lock(part)
-            if lock is not None:
-                shutil.rmtree(part, ignore_errors=True)
-                os.close(lock)
+        if time.time() - part.stat().st_mtime > LEFT_OVER_SECONDS:
+            with _held(part) as held:
+                if held:
+                    shutil.rmtree(part, ignore_errors=True)
+    for old in _left_over(path, "old"):
+        with _held(old) as held:
+            if held and path.exists():
+                shutil.rmtree(old, ignore_errors=True)
+
+
+def _left_over(path: Path, ending: str) -> Iterator[Path]:
+    found = path.parent.glob(f".{glob.escape(path.name)}.????????.{ending}")
+    return (folder for folder in found if folder.is_dir())
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[bool]:
+    """Whether this process holds a folder, for as long as that lasts."""
+    try:
+        lock = _lock(folder)
+    except OSError:  # gone, or one that may not be read
+        lock = None
+    try:
+        yield lock is not None
+    finally:
+        if lock is not None:
+            os.close(lock)
 
 
 def _lock(folder: Path) -> Optional[int]:

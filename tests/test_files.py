@@ -1,9 +1,19 @@
 import os
+import signal
+import subprocess
+import sys
 
 import pytest
 
 from spacy_termlink.errors import TermlinkError
-from spacy_termlink.files import atomic_file, atomic_folder, read_json, write_json
+from spacy_termlink.files import (
+    _held,
+    atomic_file,
+    atomic_folder,
+    read_json,
+    restore_folder,
+    write_json,
+)
 
 
 def test_json_keeps_every_digit(tmp_path):
@@ -34,6 +44,72 @@ def test_folders_of_killed_processes_are_removed_and_those_in_use_kept(tmp_path)
             (second / "a").write_text("a")
         assert running.is_dir()
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([fresh.name, other.name, out.name])
+
+
+KILLED = """
+import os, shutil, signal, sys
+from pathlib import Path
+from spacy_termlink.files import atomic_folder
+
+rename = Path.rename
+def killed(self, target):
+    if self.suffix == sys.argv[2]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return rename(self, target)
+Path.rename = killed
+if sys.argv[2] == "rmtree":
+    shutil.rmtree = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)
+with atomic_folder(Path(sys.argv[1])) as part:
+    (part / "a").write_text("new")
+"""
+
+
+def kill_at(step, out):
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(out), step], check=False)
+    assert killed.returncode == -signal.SIGKILL
+
+
+@pytest.fixture
+def old(tmp_path):
+    folder = tmp_path / "kb"
+    folder.mkdir()
+    (folder / "a").write_text("old")
+    return folder
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_folder_whose_process_was_killed_between_the_renames_is_put_back(old, fails):
+    kill_at(".part", old)
+    assert not old.exists()
+    if not fails:
+        with atomic_folder(old) as part:
+            assert (old / "a").read_text() == "old"
+            (part / "a").write_text("newer")
+        assert (old / "a").read_text() == "newer"
+    else:
+        with pytest.raises(KeyError), atomic_folder(old):
+            raise KeyError
+        assert (old / "a").read_text() == "old"
+    assert not list(old.parent.glob("*.old"))
+
+
+def test_a_folder_that_was_replaced_when_its_process_was_killed_is_deleted(old):
+    kill_at("rmtree", old)
+    assert (old / "a").read_text() == "new"
+    assert list(old.parent.glob(".kb.*.old"))
+    with atomic_folder(old) as part:
+        (part / "a").write_text("newer")
+    assert [path.name for path in old.parent.iterdir()] == ["kb"]
+
+
+def test_a_folder_that_a_living_process_has_moved_aside_stays(old):
+    aside = old.rename(old.with_name(".kb.0123abcd.old"))
+    with _held(aside) as held:
+        assert held
+        restore_folder(old)
+        with atomic_folder(old) as part:
+            (part / "a").write_text("new")
+    assert (aside / "a").read_text() == "old" and (old / "a").read_text() == "new"
 
 
 def test_a_folder_that_cannot_be_made_is_one_of_our_errors(tmp_path):

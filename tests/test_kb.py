@@ -117,6 +117,27 @@ def test_another_encoder_of_the_same_size_is_refused(copy):
         kb.generator("dense").generate(["seizure"], k=1)
 
 
+def test_a_kb_that_was_moved_aside_when_its_build_was_killed_is_opened(copy):
+    from spacy_termlink.annotate.pipelines import load_pipeline
+    from spacy_termlink.candidates.dictionary import open_dictionary
+    from spacy_termlink.cli import app
+    from spacy_termlink.terminology import Terminology
+
+    def info(path):
+        app(["info", str(path)], standalone_mode=False)
+
+    def annotate(path):
+        load_pipeline([str(path)])
+
+    for read in (TermKB.open, open_kb, open_dictionary, info, annotate):
+        copy.rename(copy.with_name(".copy.0123abcd.old"))
+        read(copy)
+        assert not copy.with_name(".copy.0123abcd.old").exists()
+    for part, read in (("terminology", Terminology.open), ("encoder", load_encoder)):
+        (copy / part).rename(copy / f".{part}.0123abcd.old")
+        read(copy / part)
+
+
 def test_other_versions_and_other_folders(copy, tiny_terminology, tmp_path):
     change_meta(copy, format_version=99)
     with pytest.raises(TermlinkError, match="TL504.*99"):

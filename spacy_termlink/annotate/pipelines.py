@@ -11,7 +11,7 @@ from spacy.language import Language
 
 from .. import __version__
 from ..errors import TermlinkError
-from ..files import sha256_file
+from ..files import restore_folder, sha256_file
 from ..kb import open_kb
 from .core import find_linkers
 from .neighbours import import_neighbours
@@ -25,6 +25,8 @@ def load_pipeline(paths: Sequence[str]) -> Language:
     RETURNS (Language): A pipeline with at least one `term_linker`.
     RAISES (TermlinkError): TL805 to TL808, TL730; what opening a KB raises.
     """
+    for path in paths:
+        restore_folder(Path(path))
     kbs = [path for path in paths if is_kb(Path(path))]
     if len(kbs) == len(paths):
         return blank_pipeline(kbs)

@@ -7,6 +7,7 @@ from typing import NamedTuple, Optional
 
 import numpy as np
 
+from ..files import restore_folder
 from ..lexical.dictionary import Dictionary
 from ..terminology.store import Terminology
 
@@ -40,6 +41,7 @@ def open_dictionary(path: Path) -> NamedConcepts:
     RAISES (TermlinkError): What opening a terminology or a dictionary raises.
     """
     path = Path(path).resolve()
+    restore_folder(path)
     folder = path / "terminology" if (path / "terminology").is_dir() else path
     terminology = Terminology.open(folder)
     key = (path, (folder / "meta.json").stat().st_mtime_ns)

@@ -30,9 +30,10 @@ def info_command(
 
 def _open(path: Path) -> Any:
     from ..errors import TermlinkError
-    from ..files import read_json
+    from ..files import read_json, restore_folder
     from ..terminology import Terminology
 
+    restore_folder(path)
     if not path.exists():
         raise TermlinkError("TL001", path=path)
     meta = read_json(path / "meta.json") if (path / "meta.json").is_file() else None

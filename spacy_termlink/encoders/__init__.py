@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Union
 
 from ..errors import TermlinkError
+from ..files import restore_folder
 
 if TYPE_CHECKING:
     from .encoder import TransformerEncoder
@@ -42,6 +43,7 @@ def find_encoder(path_or_name: Union[str, Path]) -> Path:
     RAISES (TermlinkError): TL300 if it is neither.
     """
     folder = Path(path_or_name)
+    restore_folder(folder)
     return folder if folder.is_dir() else _cached(str(path_or_name))
 
 

@@ -13,7 +13,7 @@ from ..candidates.faiss_index import DenseIndex
 from ..candidates.names import UniqueNames
 from ..encoders import load_encoder
 from ..errors import TermlinkError
-from ..files import map_array, read_json, sha256_file
+from ..files import map_array, read_json, restore_folder, sha256_file
 from ..lexical.dictionary import Dictionary
 from ..lexical.misspelling import SpellingIndex
 from ..lexical.ngram import NgramIndex
@@ -60,6 +60,7 @@ class TermKB:
             missing or has another size (named).
         """
         path = Path(path)
+        restore_folder(path)
         if path.is_file():
             raise TermlinkError("TL503", path=path, reason="it is a file")
         if not path.is_dir():
@@ -267,6 +268,7 @@ _open_lock = threading.Lock()
 def open_kb(path: Union[str, Path], *, verify: Optional[bool] = False) -> TermKB:
     """Open a KB once per process: components and threads share it until its meta.json changes."""
     folder = Path(path).resolve()
+    restore_folder(folder)
     meta = folder / "meta.json"
     key = (folder, meta.stat().st_mtime_ns if meta.is_file() else 0)
     with _open_lock:

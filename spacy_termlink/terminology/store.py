@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import TermlinkError
-from ..files import read_json, sha256_file
+from ..files import read_json, restore_folder, sha256_file
 from ..text import normalize
 from ..types import NAME_KINDS
 from .builder import FORMAT_VERSION, SCHEMAS, graph_of, hash_text
@@ -60,6 +60,7 @@ class Terminology:
         RAISES (TermlinkError): TL001, TL103 or TL109 if it is none, is torn, or of another version.
         """
         path = Path(path)
+        restore_folder(path)
         if not path.is_dir():
             raise TermlinkError("TL001", path=path)
         if not (path / "meta.json").is_file():
