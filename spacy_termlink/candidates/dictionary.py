@@ -2,8 +2,10 @@
 
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import Optional
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -17,11 +19,13 @@ FINDING_ROOTS = ("HP:0000118",)
 #: Names read at a time when a dictionary is built.
 NAMES_AT_ONCE = 65_536
 
-_opened: dict[tuple[Path, int], "NamedConcepts"] = {}
+#: Those in use: of a KB that is let go no file stays mapped.
+_opened: WeakValueDictionary[tuple[Path, int], "NamedConcepts"] = WeakValueDictionary()
 _lock = threading.Lock()
 
 
-class NamedConcepts(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class NamedConcepts:
     """A terminology and the dictionary of its names.
 
     path (Path): The KB folder or terminology folder they came from.
@@ -36,7 +40,7 @@ class NamedConcepts(NamedTuple):
 
 def open_dictionary(path: Path) -> NamedConcepts:
     """The dictionary of a KB folder or terminology folder; opened once in a process, whatever the
-    number of threads. Built in memory where the folder holds none, or one of another release.
+    number of threads, for as long as it is in use. Built in memory where the folder holds none, or one of another release.
 
     RAISES (TermlinkError): What opening a terminology or a dictionary raises.
     """
@@ -46,15 +50,16 @@ def open_dictionary(path: Path) -> NamedConcepts:
     terminology = Terminology.open(folder)
     key = (path, (folder / "meta.json").stat().st_mtime_ns)
     with _lock:
-        if key not in _opened:
+        opened = _opened.get(key)
+        if opened is None:
             saved = path / "dictionary"
             dictionary = (
                 Dictionary.open(saved, terminology.name_text)
                 if saved.is_dir() and Dictionary.is_current(saved)
                 else build_dictionary(terminology)
             )
-            _opened[key] = NamedConcepts(path, terminology, dictionary)
-        return _opened[key]
+            _opened[key] = opened = NamedConcepts(path, terminology, dictionary)
+        return opened
 
 
 def build_dictionary(terminology: Terminology) -> Dictionary:

@@ -8,7 +8,7 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from ..candidates import make_generator
-from ..candidates.dictionary import open_dictionary
+from ..candidates.dictionary import NamedConcepts, open_dictionary
 from ..candidates.faiss_index import DenseIndex
 from ..candidates.names import UniqueNames
 from ..encoders import load_encoder
@@ -158,7 +158,7 @@ class TermKB:
     @property
     def dictionary(self) -> Dictionary:
         """The dictionary of all names, opened at first use."""
-        return self._load("dictionary")
+        return self._load("dictionary").dictionary
 
     @property
     def spelling(self) -> SpellingIndex:
@@ -251,8 +251,8 @@ class TermKB:
     def _load_reranker(self) -> Reranker:
         return open_reranker(self.path / RERANKER, self)
 
-    def _load_dictionary(self) -> Dictionary:
-        return open_dictionary(self.path).dictionary
+    def _load_dictionary(self) -> NamedConcepts:
+        return open_dictionary(self.path)
 
     def _load_spelling(self) -> SpellingIndex:
         return SpellingIndex.open(self.path / "spelling")

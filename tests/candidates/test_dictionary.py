@@ -1,4 +1,6 @@
+import gc
 import json
+import weakref
 
 import pytest
 
@@ -27,6 +29,15 @@ def test_built_in_memory_once(folder):
     [row] = opened.dictionary.find("loss of hearing")
     assert opened.terminology.name_text(row) == "Hearing loss"
     assert opened.dictionary.find("gone") == ()
+
+
+def test_one_that_is_not_in_use_is_let_go(folder):
+    build_dictionary(Terminology.open(folder)).save(folder / "dictionary")
+    opened = open_dictionary(folder)
+    gone = weakref.ref(opened), weakref.ref(opened.dictionary), weakref.ref(opened.terminology)
+    del opened
+    gc.collect()
+    assert [ref() for ref in gone] == [None] * 3
 
 
 def test_a_saved_one_is_mapped_unless_another_release_made_it(folder, monkeypatch):
