@@ -21,12 +21,11 @@ from ..candidates.hybrid import MOST
 from ..encoders.encoder import TransformerEncoder
 from ..errors import TermlinkError
 from ..text import normalize
-from ..types import NAME_KINDS, NAMED, Candidate, KnowledgeBase
+from ..types import NAMED, Candidate, KnowledgeBase
 from .rerankers import FILE, FOLDER, read_about
 
 #: Registered name, which a folder's FILE says.
 NAME = "spacy-termlink.CrossEncoder.v1"
-_RANK = {kind: i for i, kind in enumerate(NAME_KINDS)}
 
 
 class CrossSettings(NamedTuple):
@@ -147,7 +146,7 @@ def reorder(
     candidates: Sequence[Candidate], scores: np.ndarray, *, named: Optional[Sequence[bool]] = None
 ) -> list[Candidate]:
     """Candidates with new scores, best first: those of an exact or corrected name keep theirs and their
-    place before the others; ties by kind and id.
+    place before the others; of equal ones the recall stage's order stays.
 
     named (Optional[Sequence[bool]]): Which those are, (K,); None for all of the tiers NAMED.
     """
@@ -158,8 +157,7 @@ def reorder(
     made = []
     for candidate, score, is_named in zip(candidates, scores.tolist(), named, strict=True):
         new = candidate.score if is_named else round(min(max(score, 0.0), most, MOST), 6)
-        order = (not is_named, -score, _RANK[candidate.kind], candidate.concept_id)
-        made.append((order, candidate._replace(score=new)))
+        made.append(((not is_named, -score), candidate._replace(score=new)))
     return [candidate for _, candidate in sorted(made, key=lambda found: found[0])]
 
 

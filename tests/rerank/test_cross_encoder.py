@@ -131,10 +131,13 @@ def test_no_other_candidate_gets_past_a_name(kb):
     assert [(c.concept_id, c.score) for c in made] == [("T:3", 0.9), ("T:2", 0.0)]
 
 
-def test_equal_scores_go_by_kind_and_id():
+def test_of_equal_scores_the_order_stays():
+    """The recall stage has put the concept first that annotators mean, or that the long form names."""
     own = [candidate("T:3", 0.5, kind="related"), candidate("T:2", 0.5), candidate("T:1", 0.5)]
     made = reorder(own, np.array([0.4, 0.4, 0.4]))
-    assert [c.concept_id for c in made] == ["T:1", "T:2", "T:3"]
+    assert [c.concept_id for c in made] == ["T:3", "T:2", "T:1"]
+    named = [candidate("T:2", 1.0, tier="exact"), candidate("T:1", 1.0, tier="exact")]
+    assert reorder(named, np.array([1.0, 1.0])) == named
     assert [c.score for c in reorder(own, np.array([-1.0, -0.5, -2.0]))] == [0.0, 0.0, 0.0]
 
 
