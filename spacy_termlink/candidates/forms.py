@@ -5,7 +5,10 @@ from typing import Optional
 
 import numpy as np
 
-from ..types import Candidate, CandidateGenerator
+from ..types import NAMED, Candidate, CandidateGenerator
+
+#: Tier of a concept that the letters of an abbreviation name, where its long form has answers.
+LETTERS = "abbreviation"
 
 
 def generate_forms(
@@ -20,7 +23,8 @@ def generate_forms(
     Each distinct string of the batch is generated once. Of a mention's answers, every concept keeps
     its best score. What a document itself writes out says more than the letters, which name other
     things elsewhere: no answer to the abbreviation counts for more than the best one to its long
-    form, and among equal scores the long form's stands first, then the order of the answer.
+    form, and among equal scores the long form's stands first, then the order of the answer. Nor is
+    what the letters name a name that the mention says (tier LETTERS): a reranker would put it first.
 
     forms (Sequence[Sequence[str]]): Mention -> its forms, as written first: [mention, long form...].
     RETURNS (list[list[Candidate]]): For each mention up to k candidates, best first.
@@ -34,10 +38,13 @@ def _merge(answers: Sequence[list[Candidate]], k: int) -> list[Candidate]:
     if len(answers) == 1:
         return list(answers[0])
     best: dict[str, tuple[float, int, int, Candidate]] = {}
+    long_form_found = any(answers[1:])
     most = max((c.score for candidates in answers[1:] for c in candidates), default=1.0)
     for place, candidates in enumerate(answers):
         for rank, found in enumerate(candidates):
             candidate = found._replace(score=min(found.score, most))
+            if place == 0 and long_form_found and found.tier in NAMED:
+                candidate = candidate._replace(tier=LETTERS)
             order = (-candidate.score, -place, rank, candidate)
             if found.concept_id not in best or order[:3] < best[found.concept_id][:3]:
                 best[found.concept_id] = order
