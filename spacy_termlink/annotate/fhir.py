@@ -4,6 +4,7 @@ An Observation says what the note states, not what the patient has: it stands fo
 a drug alike, needs no patient, and its value says whether the note affirms it, where that was assessed.
 """
 
+import re
 import uuid
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -35,6 +36,10 @@ COMPONENTS = {
 }  # fmt: skip
 #: Likewise, as the value of a quantity without a unit.
 QUANTITIES = ("score", "probability")
+#: Columns that become components where FHIR refuses the id as a code, and there is no coding.
+UNCODED = {"concept_id": "valueString", "concept_name": "valueString"}
+_CODE = re.compile(r"\S+(\s\S+)*")
+_STRING = re.compile(r"[ \r\n\t\S]")
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "https://pypi.org/project/spacy-termlink")
 
 
@@ -66,7 +71,7 @@ def bundle(note_id: str, rows: Sequence[Mapping[str, Any]], linkers: Sequence[Li
         resource = _observation(note_id, row, sources.get(row["kb"], ""))
         entries.append({"fullUrl": uuid.uuid5(_NAMESPACE, place).urn, "resource": resource})
     content: dict[str, Any] = {
-        "resourceType": "Bundle", "type": "collection", "identifier": {"value": note_id},
+        "resourceType": "Bundle", "type": "collection", "identifier": {"value": _string(note_id)},
     }  # fmt: skip
     if entries:  # FHIR has no empty lists
         content["entry"] = entries
@@ -83,12 +88,15 @@ def _place(error: ValueError) -> str:
 
 
 def _observation(note_id: str, row: Mapping[str, Any], source: str) -> dict[str, Any]:
-    code: dict[str, Any] = {"text": row["text"]}
-    if row["concept_id"] not in (None, NIL):
+    code: dict[str, Any] = {"text": _string(row["text"])}
+    columns = COMPONENTS
+    if is_uncoded(row["concept_id"], source):
+        columns = COMPONENTS | UNCODED
+    elif row["concept_id"] not in (None, NIL):
         code["coding"] = [_coding(row, source)]
     components = [
-        {"code": {"text": name}, element: row[name]}
-        for name, element in COMPONENTS.items()
+        {"code": {"text": name}, element: _string(row[name])}
+        for name, element in columns.items()
         if row[name] not in (None, "")
     ]
     components += [
@@ -100,7 +108,7 @@ def _observation(note_id: str, row: Mapping[str, Any], source: str) -> dict[str,
         "resourceType": "Observation",
         "status": "preliminary",  # no person has looked at it
         "code": code,
-        "derivedFrom": [{"type": "DocumentReference", "identifier": {"value": note_id}}],
+        "derivedFrom": [{"type": "DocumentReference", "identifier": {"value": _string(note_id)}}],
         "device": {"display": NLP_SYSTEM},
         "component": components,
     }
@@ -108,15 +116,32 @@ def _observation(note_id: str, row: Mapping[str, Any], source: str) -> dict[str,
     if value is not None:
         observation["valueBoolean"] = value
     if row["tier"] is not None:
-        observation["method"] = {"text": row["tier"]}
+        observation["method"] = {"text": _string(row["tier"])}
     return observation
 
 
 def _coding(row: Mapping[str, Any], source: str) -> dict[str, str]:
     """The coding; without a system where FHIR's URI of it is not known."""
-    system, prefixed = SYSTEMS.get(source, ("", True))
-    code = row["concept_id"] if prefixed else row["concept_id"].rpartition(":")[2]
+    system, code = _code(row["concept_id"], source)
     parts = {
         "system": system, "version": row["release"], "code": code, "display": row["concept_name"],
     }  # fmt: skip
-    return {name: value for name, value in parts.items() if value}
+    return {name: _string(value) for name, value in parts.items() if value}
+
+
+def is_uncoded(concept_id: Optional[str], source: str) -> bool:
+    """Whether a mention is linked to an id that FHIR refuses as a code: one with a blank at either end,
+    or two in a row."""
+    linked = concept_id not in (None, NIL)
+    return linked and not _CODE.fullmatch(_code(str(concept_id), source)[1])
+
+
+def _code(concept_id: str, source: str) -> tuple[str, str]:
+    """URI of the code system, "" where FHIR's is not known, and the code there."""
+    system, prefixed = SYSTEMS.get(source, ("", True))
+    return system, concept_id if prefixed else concept_id.rpartition(":")[2]
+
+
+def _string(value: Any) -> Any:
+    """A value, a blank for a text of nothing but blanks that FHIR refuses (no-break spaces)."""
+    return " " if isinstance(value, str) and not _STRING.search(value) else value

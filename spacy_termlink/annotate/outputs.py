@@ -3,17 +3,18 @@
 import csv
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from spacy.tokens import Doc, DocBin
 
 from ..errors import TermlinkError
 from ..files import atomic_file
 from .core import ANNOTATIONS, Linker
-from .fhir import bundle
+from .fhir import bundle, is_uncoded
 from .html import render_note, write_page
 from .omop import NOTE_NLP, note_nlp_row
 from .omop_concepts import Wanted, read_concepts, want
@@ -77,10 +78,13 @@ def _linked(run: Finished) -> list[Wanted]:
     """The concepts of the run, each once."""
     found: dict[tuple[str, str], None] = {}
     for batch in run.parts.tables("annotations", run.n_parts):
-        columns = (batch.column(name).to_pylist() for name in ("kb", "concept_id"))
-        found.update(dict.fromkeys(zip(*columns, strict=True)))
+        found.update(dict.fromkeys(_kbs_and_ids(batch)))
     names = {linker.kb: (linker.kb, linker.source) for linker in run.linkers}
     return [want(kb, id_, names[kb]) for kb, id_ in sorted(key for key in found if key[1])]
+
+
+def _kbs_and_ids(batch: pa.RecordBatch) -> Iterator[tuple[str, str]]:
+    return zip(*(batch.column(name).to_pylist() for name in ("kb", "concept_id")), strict=True)
 
 
 def write_spacy(run: Finished, path: Path) -> None:
@@ -94,10 +98,19 @@ def write_spacy(run: Finished, path: Path) -> None:
     path.write_bytes(merged.to_bytes())
 
 
-def write_fhir(run: Finished, path: Path) -> None:
-    """A FHIR Bundle a line, one for every note, also for those without a mention; see `fhir`."""
+def write_fhir(run: Finished, path: Path) -> int:
+    """A FHIR Bundle a line, one for every note, also for those without a mention; see `fhir`.
+
+    RETURNS (int): Linked mentions without a coding, since FHIR refuses their id.
+    """
     with path.open("wb") as file:
         file.writelines(run.parts.extras("bundles.ndjson", run.n_parts))
+    sources = {linker.kb: linker.source for linker in run.linkers}
+    return sum(
+        is_uncoded(concept_id, sources.get(kb, ""))
+        for batch in run.parts.tables("annotations", run.n_parts)
+        for kb, concept_id in _kbs_and_ids(batch)
+    )
 
 
 def write_html(run: Finished, path: Path) -> None:

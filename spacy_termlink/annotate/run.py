@@ -26,6 +26,7 @@ class Summary(NamedTuple):
     n_mentions, n_nil (dict[str, int]): Rows, and rows that are NIL, per KB in pipeline order.
     assessed (bool): Whether a component assessed assertion.
     n_omop (Optional[int]): Rows with a concept of OMOP, None where they were not looked for.
+    n_uncoded (Optional[int]): Linked rows whose id FHIR refuses as a code, None for another format.
     """
 
     n_annotated: int
@@ -34,6 +35,7 @@ class Summary(NamedTuple):
     n_nil: dict[str, int]
     assessed: bool
     n_omop: Optional[int] = None
+    n_uncoded: Optional[int] = None
 
 
 def run_annotation(
@@ -87,9 +89,10 @@ def run_annotation(
     summary = _summarise(results, [linker.kb for linker in linkers])
     run = Finished(parts, len(results), linkers, begun["date"], summary.assessed, omop_concepts)
     write_rejects(run, rejects)
-    n_omop = write_output(run, out, format)
+    counted = write_output(run, out, format)
     parts.remove()
-    return summary._replace(n_omop=n_omop)
+    field = {"omop": "n_omop", "fhir": "n_uncoded"}.get(format)
+    return summary._replace(**{field: counted}) if field else summary
 
 
 def _check_paths(source: NoteSource, out: Path, rejects: Path) -> None:

@@ -99,6 +99,8 @@ def _print(summary: "Summary", output: Path, rejects: Path) -> None:
     if summary.n_omop is not None:
         n_linked = sum(summary.n_mentions.values()) - sum(summary.n_nil.values())
         print(f"omop: {summary.n_omop:,} of {n_linked:,} linked mentions have a concept id")
+    if summary.n_uncoded:
+        print(f"fhir: {summary.n_uncoded:,} linked mentions have no coding: FHIR refuses their id")
     if not summary.assessed:
         print("assertion was not assessed: a mention may be negated, uncertain, past or another's")
     print(f"annotations: {output}")

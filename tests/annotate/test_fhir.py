@@ -120,10 +120,26 @@ def test_addresses_of_entries_differ_and_stay():
 
 
 def test_what_is_no_fhir_is_refused_without_its_words():
-    with pytest.raises(TermlinkError, match=r"TL867.*code\.coding\.0\.code") as error:
-        bundle("1", [row(concept_id="secret  word")], LINKERS)
+    with pytest.raises(TermlinkError, match=r"TL867.*valueQuantity\.value") as error:
+        bundle("1", [row(text="secret word", score=float("nan"))], LINKERS)
     assert "secret" not in str(error.value)
     assert error.value.__cause__ is None
+
+
+@pytest.mark.parametrize("concept_id", ["A  1", "A 1 ", " A", "A\xa0 1", "A\n"])
+def test_an_id_that_fhir_refuses_is_a_component_and_no_code(concept_id):
+    (found,) = observations([row(concept_id=concept_id)])
+    assert found["code"] == {"text": "fever"}
+    assert components(found)["concept_id"] == concept_id
+    assert components(found)["concept_name"] == "Fever"
+    (found,) = observations([row(kb="codes", concept_id=f"ICD10CM:{concept_id}")])
+    assert "coding" not in found["code"]
+
+
+def test_texts_of_odd_blanks_are_blanks():
+    odd = dict.fromkeys(("text", "label", "section", "matched", "tier", "release"), "\xa0\u2028")
+    (found,) = observations([row(**odd, concept_name="\xa0")], note_id="\xa0")
+    assert found["code"]["text"] == " " and found["code"]["coding"][0]["code"] == "HP:0001945"
 
 
 def test_without_the_library_the_extra_is_named(monkeypatch):

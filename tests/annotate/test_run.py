@@ -17,6 +17,7 @@ from spacy_termlink.annotate.inputs import NoteSource
 from spacy_termlink.annotate.outputs import FORMATS, Format
 from spacy_termlink.annotate.run import run_annotation
 from spacy_termlink.errors import TermlinkError
+from spacy_termlink.terminology import Concept
 
 SECRET = "Secretname"
 
@@ -386,6 +387,18 @@ def test_fhir_has_a_bundle_for_every_note_with_any_number_of_processes(pipeline,
     bundles = rows_of(outs[0])
     assert [b["identifier"]["value"] for b in bundles] == [f"n{i}" for i in range(len(TEXTS))]
     assert sum(len(b.get("entry", ())) for b in bundles) == sum(summary.n_mentions.values())
+
+
+def test_ids_that_fhir_refuses_do_not_end_the_run(make_nlp, make_kb, notes, tmp_path):
+    pytest.importorskip("fhir.resources")
+    kb = make_kb(tmp_path / "kb", [Concept("A  1", "fever"), Concept("A 2", "headache")])
+    make_nlp(kbs=[kb], threshold=0.5).to_disk(tmp_path / "pipeline")
+    file, out = notes("fever", "headache", "nothing"), tmp_path / "o.fhir"
+    summary = run([str(tmp_path / "pipeline")], file, out, format="fhir")
+    assert (summary.n_annotated, summary.n_uncoded) == (3, 1)
+    assert len(out.read_text().splitlines()) == 3
+    assert "A  1" in out.read_text()
+    assert run([str(tmp_path / "pipeline")], file, tmp_path / "o.jsonl").n_uncoded is None
 
 
 def test_without_the_library_of_fhir_nothing_is_begun(pipeline, notes, tmp_path, monkeypatch):
