@@ -236,7 +236,7 @@ def _docs(nlp: Language, notes: Sequence[Note]) -> Iterator[Union[Doc, Reject]]:
         try:
             docs = list(nlp.pipe([note.text for note in part], batch_size=BATCH_SIZE))
             complete = len(docs) == len(part)  # an error handler of the user's drops docs
-        except (TermlinkError, OSError):  # about the KB, the settings or the disk, not about a note
+        except TermlinkError:  # about the KB or the settings, not about a note
             raise
         except Exception:
             complete = False
@@ -274,7 +274,7 @@ def _doc_alone(nlp: Language, note: Note) -> Union[Doc, Reject]:
             doc = component(doc)
             if not isinstance(doc, Doc):  # what spaCy's own return after an error handler took it
                 return Reject(note.line, note.note_id, "component_failed", running)
-    except (TermlinkError, OSError):
+    except TermlinkError:
         raise
     except Exception as error:
         kind = type(error).__name__

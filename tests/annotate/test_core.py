@@ -1,8 +1,10 @@
 import pyarrow as pa
 import pytest
+from spacy.language import Language
 from spacy.tokens import Span
 
 from spacy_termlink.annotate.core import ANNOTATIONS, REJECTS, annotate_batch, find_linkers
+from spacy_termlink.errors import TermlinkError
 
 
 def batch(*texts, ids=None, **columns):
@@ -261,3 +263,25 @@ def test_section(make_nlp):
         assert get_section(span) == "family_history"
     finally:
         Span.remove_extension("section_category")
+
+
+@Language.component("calls_a_server")
+def calls_a_server(doc):
+    if "boom" in doc.text:
+        raise ConnectionError(f"cannot send {doc.text}")
+    return doc
+
+
+@Language.component("finds_no_kb")
+def finds_no_kb(doc):
+    raise TermlinkError("TL001", path="kb")
+
+
+def test_an_error_of_the_network_is_one_of_its_note_and_a_missing_kb_is_not(make_nlp):
+    notes = batch("fever", "boom")
+    found = annotate_batch(make_nlp(before=["calls_a_server"]), notes)
+    [reject] = found.rejects.to_pylist()
+    assert (reject["component"], reject["error"]) == ("calls_a_server", "ConnectionError")
+    assert found.n_annotated == 1
+    with pytest.raises(TermlinkError, match="TL001"):
+        annotate_batch(make_nlp(before=["finds_no_kb"]), notes)
