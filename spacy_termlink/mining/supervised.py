@@ -6,7 +6,7 @@ from typing import Dict, List, Literal, NamedTuple, Optional
 
 from ..errors import TermlinkError
 from ..files import require_file
-from ..lexical.abbreviations import find_abbreviations, long_forms
+from ..lexical.abbreviations import expand, find_abbreviations, long_forms
 from .corpus import Corpus, Item
 from .draws import sample
 from .negatives import NegativeFinder
@@ -40,8 +40,8 @@ def make_supervised(
     terminology of the run, gives no record. Equal mentions give one each time they occur.
 
     path (str): A `mentions.jsonl`.
-    docs (Optional[str]): The `docs.jsonl` with their documents: a mention that is an abbreviation
-        there is replaced by its long form. None takes mentions as they are.
+    docs (Optional[str]): The `docs.jsonl` with their documents: a mention that is or holds an
+        abbreviation there is written out, as linking does. None takes mentions as they are.
     split (Optional[str]): Only mentions of this split; None for all.
     cardinality (str): "single" takes mentions of one concept; "all" those of several too, with a
         record for each of them.
@@ -60,7 +60,7 @@ def make_supervised(
         for number, mention in enumerate(_read_mentions(Path(path), split)):
             if not mention.concepts or (cardinality == "single" and len(mention.concepts) > 1):
                 continue
-            text = long_of.get(mention.doc_id, {}).get(mention.text, mention.text)
+            text = expand(mention.text, long_of.get(mention.doc_id, {}))
             items = _items(corpus, mention.concepts)
             if corpus.is_held(text) or not items:
                 continue

@@ -42,6 +42,13 @@ def test_an_abbreviation_is_resolved_in_its_own_document(corpus, write):
     assert [record.anchor for record in mine(corpus, path)] == ["PS", "PS"]
 
 
+def test_an_abbreviation_inside_a_mention_is_written_out_as_in_linking(corpus, write):
+    path = write("m.jsonl", [mention("febrile PS", "HP:3")])
+    docs = write("d.jsonl", [{"doc_id": "1", "text": TEXT}])
+    (record,) = mine(corpus, path, docs=docs)
+    assert record.anchor == "febrile Partial seizure"
+
+
 def test_a_retired_id_stands_for_the_living_concept(corpus, write):
     (record,) = mine(corpus, write("m.jsonl", [mention("old fit", "HP:7")]))
     assert record.anchor_concept == "HP:2"
