@@ -99,7 +99,7 @@ def read_gold_links(
             if living is not None:
                 spans.append(span)
                 ids.append(living)
-        forms = _forms(eg, spans, resolve_abbreviations)
+        forms = _forms(eg, spans, spans_key, resolve_abbreviations)
         for span, form, living in zip(spans, forms, ids, strict=True):
             counts.add(span.label_, form, living)
             if living != NIL:
@@ -130,13 +130,17 @@ def _usable(
     return living
 
 
-def _forms(eg: Example, spans: List[Span], resolve_abbreviations: bool) -> List[Forms]:
+def _forms(
+    eg: Example, spans: List[Span], spans_key: Optional[str], resolve_abbreviations: bool
+) -> List[Forms]:
     # a span of the predicted document, or, where its tokens are cut otherwise, of the reference
     same = [span_in(eg.predicted, span) for span in spans]
     predicted = [span for span in same if span is not None]
     others = [span for span, found in zip(spans, same, strict=True) if found is None]
     forms: Dict[Tuple[int, int], Forms] = {}
     for doc, group in ((eg.predicted, predicted), (eg.reference, others)):
-        found = get_forms(doc, group, resolve_abbreviations=resolve_abbreviations)
+        found = get_forms(
+            doc, group, spans_key=spans_key, resolve_abbreviations=resolve_abbreviations
+        )
         forms.update(zip(((s.start_char, s.end_char) for s in group), found, strict=True))
     return [forms[span.start_char, span.end_char] for span in spans]

@@ -189,9 +189,9 @@ class SharedTermLinker(TermLinker):
         """Normal form -> tokens of the mentions that are to be read in the document."""
         places: Dict[str, List[Tuple[int, int]]] = {}
         spans = self._spans(doc)
-        for span, (form,) in zip(
-            spans, get_forms(doc, spans, resolve_abbreviations=False), strict=True
-        ):
+        key = self.cfg["spans_key"]
+        forms = get_forms(doc, spans, spans_key=key, resolve_abbreviations=False)
+        for span, (form,) in zip(spans, forms, strict=True):
             text = normalize(form)
             # a mention put together of words that stand apart is read as a name is
             if form == span.text and kb.names.row_of(kb.terminology, text) < 0:

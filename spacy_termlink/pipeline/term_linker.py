@@ -259,9 +259,10 @@ class TermLinker(SavedWithKb, LearnsLinks, TrainablePipe):
         return [[links[query] for query in doc_queries] for doc_queries in queries]
 
     def _queries(self, doc: Doc, with_sentences: bool) -> List[Query]:
-        warn_of_missing_group(doc, self.cfg["spans_key"], self.name)
+        key, resolve = self.cfg["spans_key"], self.cfg["resolve_abbreviations"]
+        warn_of_missing_group(doc, key, self.name)
         spans = self._spans(doc)
-        forms = get_forms(doc, spans, resolve_abbreviations=self.cfg["resolve_abbreviations"])
+        forms = get_forms(doc, spans, spans_key=key, resolve_abbreviations=resolve)
         # without a reranker that reads them, equal mentions of two sentences are one
         sentences = get_sentences(doc, spans) if with_sentences else [""] * len(spans)
         types = (self._label_types.get(span.label_, ()) for span in spans)

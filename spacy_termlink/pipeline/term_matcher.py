@@ -252,16 +252,16 @@ class TermMatcher(SavedWithTerminologies, Pipe):
         spans_key, overwrite = self.cfg["spans_key"], self.cfg["overwrite"]
         for doc, doc_places in zip(docs, places, strict=True):
             spans = [_span(doc, place) for place in doc_places]
-            set_whole_mentions(doc, zip(spans, [place.whole for place in doc_places], strict=True))
             if spans_key is None:
                 old = list(doc.ents)
-                kept = [*spans, *old] if overwrite else [*old, *spans]
-                doc.ents = _first_come(kept)
-                continue
-            group = [] if overwrite else list(doc.spans.get(spans_key, ()))
-            there = {(s.start, s.end, s.label) for s in group}
-            new = [s for s in _first_come(spans) if (s.start, s.end, s.label) not in there]
-            doc.spans[spans_key] = SpanGroup(doc, name=spans_key, spans=[*group, *new])
+                doc.ents = new = _first_come([*spans, *old] if overwrite else [*old, *spans])
+            else:
+                group = [] if overwrite else list(doc.spans.get(spans_key, ()))
+                there = {(s.start, s.end, s.label) for s in group}
+                new = [s for s in _first_come(spans) if (s.start, s.end, s.label) not in there]
+                doc.spans[spans_key] = SpanGroup(doc, name=spans_key, spans=[*group, *new])
+            wholes = zip(spans, [place.whole for place in doc_places], strict=True)
+            set_whole_mentions(doc, wholes, written=new, spans_key=spans_key)
 
     # --- training and saving
 

@@ -27,6 +27,21 @@ def test_several_kbs_do_not_disturb_each_other(kb_path, other_kb_path):
     assert [linker.kb for linker in find_linkers(nlp)] == ["tiny", "other"]
 
 
+def test_words_that_one_kb_puts_together_are_not_so_for_another(tmp_path, make_kb):
+    pits = [Concept("A:1", "Palmar pits"), Concept("A:2", "Plantar pits")]
+    first = make_kb(tmp_path / "a", pits)
+    second = make_kb(tmp_path / "b", [Concept("B:1", "Palmar"), Concept("B:2", "Palmar rash")])
+    text = "palmar and plantar pits"
+    [alone] = load_pipeline([str(second)])(text).ents
+    for paths in ([first, second], [second, first]):
+        doc = load_pipeline(list(map(str, paths)))(text)
+        [beside] = doc.spans["b"]
+        assert (beside.text, beside.kb_id_) == (alone.text, alone.kb_id_) == ("palmar", "B:1")
+        assert beside._.term_links["term_linker_b"] == alone._.term_links["term_linker"]
+        ids = [(span.text, span.kb_id_) for span in doc.spans["a"]]
+        assert ids == [("palmar", "A:1"), ("plantar pits", "A:2")]
+
+
 def test_two_kbs_of_one_name(kb_path, tmp_path, make_kb):
     twin = make_kb(tmp_path / "tiny", [Concept("Y:1", "fever")])
     with pytest.raises(TermlinkError, match="TL808.*'tiny'"):

@@ -207,8 +207,33 @@ def test_shared_words_are_handed_to_the_linker(make_nlp):
     doc = make_nlp()("Palmar and plantar pits")
     again = Doc(doc.vocab).from_bytes(doc.to_bytes())
     for each in (doc, again):
-        forms = get_forms(each, list(each.ents), resolve_abbreviations=False)
+        forms = get_forms(each, list(each.ents), spans_key=None, resolve_abbreviations=False)
         assert forms == [("Palmar pits",), ("plantar pits",)]
+
+
+def test_what_is_not_written_is_handed_to_nobody(make_nlp):
+    from spacy_termlink.pipeline.mentions import get_forms
+
+    nlp = make_nlp()
+    matcher = nlp.get_pipe("term_matcher")
+    doc = nlp.make_doc("Palmar and plantar pits")
+    doc.ents = [doc.char_span(0, 6, label="OTHER")]  # of another component, which means "Palmar"
+    doc = matcher(doc)
+    forms = get_forms(doc, list(doc.ents), spans_key=None, resolve_abbreviations=False)
+    assert forms == [("Palmar",), ("plantar pits",)]
+    in_group = get_forms(doc, list(doc.ents), spans_key="ents", resolve_abbreviations=False)
+    assert in_group == forms
+
+
+def test_what_is_written_over_takes_its_whole_along(make_nlp, tmp_path):
+    from spacy_termlink.pipeline.mentions import get_forms
+
+    nlp = make_nlp()
+    other = make_terminology(tmp_path / "other", [concept("X:1", "Palmar")])
+    nlp.add_pipe("term_matcher", name="over", config={"kb": str(other), "overwrite": True})
+    doc = nlp("Palmar and plantar pits")
+    forms = get_forms(doc, list(doc.ents), spans_key=None, resolve_abbreviations=False)
+    assert forms == [("Palmar",), ("plantar pits",)]
 
 
 # --- bad input
