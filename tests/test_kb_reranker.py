@@ -63,7 +63,8 @@ def test_what_is_no_reranker_changes_nothing(plain, tiny_encoder):
     assert TermKB.open(plain.path, verify=True).reranker is None
 
 
-def test_a_calibration_counts_for_the_reranker_that_it_was_fitted_with(plain, folder):
+@pytest.fixture
+def mentions(plain):
     texts = [("seizures", "T:0003"), ("fits of old", "T:0004"), ("short and small", "T:0011"),
              ("heart infarct", "T:0007"), ("qqq", "T:0001")]  # fmt: skip
     rows = [
@@ -71,7 +72,10 @@ def test_a_calibration_counts_for_the_reranker_that_it_was_fitted_with(plain, fo
         for d in range(30)
         for i, (text, concept) in enumerate(texts)
     ]
-    mentions = prepare_mentions(plain.terminology, rows)
+    return prepare_mentions(plain.terminology, rows)
+
+
+def test_a_calibration_counts_for_the_reranker_that_it_was_fitted_with(plain, folder, mentions):
     kb = add_reranker(plain, folder)
     calibrated = calibrate_kb(kb, calibrate(kb, mentions).calibration)
     own = MentionCandidates(calibrated, calibrated.generator(), calibrated.reranker)
@@ -82,6 +86,21 @@ def test_a_calibration_counts_for_the_reranker_that_it_was_fitted_with(plain, fo
     assert found.applies_to == "probability" and found.n_reranked is not None
     assert 0 < found.n_reranked <= 150
     assert evaluate_system(calibrated, mentions).n_reranked is None
+
+
+def test_a_calibrated_kb_is_on_scores_again(plain, folder, mentions):
+    calibrated = calibrate_kb(plain, calibrate(plain, mentions).calibration)
+    assert calibrated.info()["threshold_applies_to"] == "probability"
+    kb = add_reranker(calibrated, folder)
+    kb.verify()
+    assert kb.calibration is None and not (kb.path / "calibration.json").exists()
+    linked = MentionCandidates(kb, kb.generator(), kb.reranker)
+    info = kb.info()
+    assert (info["threshold"], info["threshold_applies_to"]) == (linked.threshold, "score")
+    assert kb.threshold == kb.score_threshold == plain.threshold
+    assert "score_threshold" not in kb.meta and "calibration" not in info
+    again = calibrate_kb(kb, calibrate(kb, mentions).calibration)
+    assert again.info()["threshold_applies_to"] == "probability"
 
 
 def test_a_rebuilt_kb_keeps_it(plain, folder, tiny_encoder, tmp_path):

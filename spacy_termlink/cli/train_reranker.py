@@ -47,6 +47,8 @@ def train_reranker_command(
         world.close()
     if world.is_first:
         if kb is not None:
+            if kb.calibration is not None:
+                note(f"{into}: its calibration is left out; run 'termlink calibrate' again")
             add_reranker(kb, out)
         print_run(figures, out, table=str(json_path) != "-")
         save_json(json_path, dict(figures))
