@@ -1,5 +1,6 @@
 """`termlink evaluate`: how well candidates rank the gold concepts of annotated mentions."""
 
+from collections import Counter
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
@@ -106,14 +107,17 @@ def evaluate_command(
 def _systems(
     kb: "TermKB", candidates: list[str], rerankers: list[str]
 ) -> "dict[str, tuple[str, Optional[Reranker]]]":
-    """Name of each system -> its generator and its reranker."""
+    """Name of each system -> its generator and its reranker. A reranker's folder goes by its own name,
+    or by its path where that name stands for another one, too."""
     from ..rerank.rerankers import NONE, OWN, make_reranker
 
+    names = Counter(Path(name).name for name in dict.fromkeys(rerankers))
     systems = {}
     for generator in dict.fromkeys(candidates):
         own = [OWN] if generator == "hybrid" and kb.reranker is not None else [NONE]
         for name in dict.fromkeys(rerankers or own):
-            full = generator if name == NONE else f"{generator}+{Path(name).name}"
+            short = name if names[Path(name).name] > 1 else Path(name).name
+            full = generator if name == NONE else f"{generator}+{short}"
             systems[full] = generator, make_reranker(name, kb)
     return systems
 

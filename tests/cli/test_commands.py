@@ -1,4 +1,5 @@
 import json
+import shutil
 import subprocess
 import sys
 
@@ -8,6 +9,8 @@ from typer.testing import CliRunner
 from spacy_termlink import __version__
 from spacy_termlink.cli import app
 from spacy_termlink.evaluation.ranking import METRICS
+from spacy_termlink.rerank.cross_encoder import NAME as CROSS_ENCODER
+from spacy_termlink.rerank.rerankers import write_about
 
 
 def termlink(*args, **kwargs):
@@ -109,6 +112,24 @@ def test_evaluate_compares_generators(tiny_kb, mentions, tmp_path):
     assert difference["difference"] == pytest.approx(hits[0] - hits[1])
     assert {"difference", "ci", "p", "t_test", "t_test_documents"} == set(difference)
     assert "hybrid - exact" in result.stdout
+
+
+def test_evaluate_compares_rerankers_of_one_name(tiny_kb, tiny_encoder, mentions, tmp_path):
+    about = {"weight": 5.0, "nil": 0.5, "share": 0.0, "head": [1.0] * 32, "bias": 0.0,
+             "names": "both", "context": False, "margin": 1.0}  # fmt: skip
+    folders = [tmp_path / run / "cross" for run in "ab"]
+    for folder in folders:
+        write_about(shutil.copytree(tiny_encoder, folder), CROSS_ENCODER, about)
+    out = tmp_path / "figures.json"
+    asked = [word for name in (*folders, "none") for word in ("--reranker", name)]
+    result = termlink("evaluate", tiny_kb, mentions, *asked, "--json", out)
+    assert result.exit_code == 0, result.output
+    data = json.loads(out.read_text())
+    assert list(data["results"]) == [*(f"hybrid+{folder}" for folder in folders), "hybrid"]
+    assert len(data["differences"]) == 2
+    alone = ["--reranker", folders[0], "--reranker", "none", "--json", out]
+    termlink("evaluate", tiny_kb, mentions, *alone)
+    assert list(json.loads(out.read_text())["results"]) == ["hybrid+cross", "hybrid"]
 
 
 def test_evaluate_groups_and_says_what_went_wrong(tiny_kb, mentions, tmp_path):
