@@ -2,7 +2,6 @@
 
 import gc
 import hashlib
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,14 +14,13 @@ import pyarrow.compute as pc
 from .. import __version__
 from ..errors import TermlinkError
 from ..files import atomic_folder, save_arrays, sha256_file, write_json
-from ..types import NAME_KINDS, NIL
+from ..types import NAME_KINDS
 from .blocks import BLOCK_ROWS, Blocks, NameBlocks
+from .check import check_concept
 from .concept import Concept, Name
 from .graph import Graph, check_acyclic
 
 FORMAT_VERSION = 1
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 SCHEMAS = {
     "concepts": pa.schema(
@@ -136,7 +134,7 @@ def _tables(concepts: Iterable[Concept], source: Path | str, n_process: int) -> 
     retired: dict[str, str] = {}  # retired id -> id that replaces it
     with NameBlocks(SCHEMAS["names"], n_process) as names, _no_search_for_cycles():
         for concept in concepts:
-            _check_concept(concept, source)
+            check_concept(concept, source)
             _add_concept(blocks, names, concept)
             alternatives.extend((alt, concept.concept_id) for alt in concept.alt_ids)
             if concept.obsolete and concept.replaced_by:
@@ -213,36 +211,6 @@ def _add_concept(blocks: dict[str, Blocks], names: NameBlocks, concept: Concept)
     for n in (Name(concept.name, "preferred", concept.language), *concept.names):
         if n.text.strip():
             names.add((cid, n.text, "", n.kind, n.language, n.source))
-
-
-def _check_concept(concept: Concept, source: Path | str) -> None:
-    """Refuse what a table of strings cannot hold, before any of it is written."""
-    texts = [concept.concept_id, concept.name, concept.definition, *[n.text for n in concept.names]]
-    where = f"{source}, concept {concept.concept_id!r}"
-    for text in texts if _is_doubtful(texts) else ():
-        if not isinstance(text, str):
-            raise TermlinkError("TL110", where=where, reason=f"expected text, found {text!r}")
-        if "\0" in text:
-            raise TermlinkError("TL110", where=where, reason=f"a NUL in {text[:80]!r}")
-        if not text.isascii() and _SURROGATE.search(text):
-            reason = f"half of a surrogate pair, which is no character, in {text[:80]!r}"
-            raise TermlinkError("TL110", where=where, reason=reason)
-    if concept.concept_id == NIL:
-        reason = f"the id {NIL} stands for a mention without a concept"
-        raise TermlinkError("TL110", where=where, reason=reason)
-    for name in concept.names:
-        if name.kind not in NAME_KINDS:
-            reason = f"unknown kind {name.kind!r}; kinds are {', '.join(NAME_KINDS)}"
-            raise TermlinkError("TL110", where=where, reason=reason)
-
-
-def _is_doubtful(texts: list[str]) -> bool:
-    """Whether one of them must be looked at: a look at all at once is what millions can afford."""
-    try:
-        joined = "".join(texts)
-    except TypeError:
-        return True
-    return "\0" in joined or (not joined.isascii() and _SURROGATE.search(joined) is not None)
 
 
 def _redirects(

@@ -123,6 +123,21 @@ def test_what_is_refused_leaves_the_old_folder(tmp_path, concepts, message):
     assert [path.name for path in tmp_path.iterdir()] == ["t"]
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"name": "\ud800"}, {"definition": "\ud800"}, {"semantic_types": ["\ud800"]},
+        {"obsolete": True, "replaced_by": "\ud800"}, {"alt_ids": ["\ud800"]}, {"language": "\ud800"},
+        {"names": [Name("a", source="\ud800")]}, {"names": [Name("a", language="\ud800")]},
+        {"relations": [Relation("\ud800", "2")]}, {"relations": [Relation("is_a", "\ud800")]},
+        {"xrefs": [Xref("\ud800")]}, {"xrefs": [Xref("a", "\ud800")]}, {"alt_ids": [7]},
+    ],
+)  # fmt: skip
+def test_no_field_takes_what_is_no_text(tmp_path, fields):
+    with pytest.raises(TermlinkError, match="TL110.*concept '1': (half of a surrogate|expected)"):
+        build_terminology([Concept(**{"concept_id": "1", "name": "a", **fields})], tmp_path / "t")
+
+
 def test_a_folder_of_something_else_is_not_replaced(tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "1.txt").write_text("a note")
