@@ -97,10 +97,13 @@ def fingerprint(path: str) -> str:
 
 
 def _language(path: str) -> str:
-    """Language of most names of a KB where spaCy has it, else "xx"; it decides how text is split."""
+    """Language of most names of a KB that have one (annotated mentions have none) where spaCy has it,
+    else "xx"; it decides how text is split."""
     counts = pc.value_counts(open_kb(path).terminology.names["language"]).to_pylist()
-    tag = max(counts, key=lambda row: row["counts"])["values"]
-    code = str(tag).split("-")[0]
+    known = [row for row in counts if row["values"]]
+    if not known:
+        return "xx"
+    code = max(known, key=lambda row: row["counts"])["values"].split("-")[0]
     try:
         spacy.util.get_lang_class(code)
     except ImportError:

@@ -4,7 +4,7 @@ import spacy
 from spacy_termlink.annotate.core import find_linkers
 from spacy_termlink.annotate.pipelines import blank_pipeline, fingerprint, is_kb, load_pipeline
 from spacy_termlink.errors import TermlinkError
-from spacy_termlink.terminology import Concept
+from spacy_termlink.terminology import Concept, Name
 
 
 def found(nlp, text, key=None):
@@ -66,6 +66,9 @@ def test_language_follows_the_names(tmp_path, make_kb):
         concepts = [Concept("Y:1", "name", language=language)]
         path = make_kb(tmp_path / language, concepts)
         assert blank_pipeline([str(path)]).lang == code
+    added = [Name(f"name {i}", "annotated", language="") for i in range(3)]
+    path = make_kb(tmp_path / "added", [Concept("Y:1", "name", added, language="de")])
+    assert blank_pipeline([str(path)]).lang == "de"
 
 
 def test_fingerprints(kb_path, other_kb_path, make_nlp, tmp_path):
