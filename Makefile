@@ -45,7 +45,7 @@ bench: demo ## throughput beside scispaCy's candidate generator (installs it in 
 	$(BIN)/python benchmarks/link.py kb/hpo $(BENCH_ARGS)
 
 clean: ## remove what the targets made: environment, fetched files, terminologies, encoders, KBs, output
-	rm -rf $(VENV) assets/fetched terminologies mined encoders kb output project.lock build dist *.egg-info
+	rm -rf $(VENV) assets/fetched terminologies annotated mined encoders rerankers kb output project.lock build dist *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:

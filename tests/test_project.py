@@ -57,6 +57,13 @@ def test_workflow_makes_each_dep_before_it_is_used(name):
         made |= set(map(filled, COMMANDS[step].get("outputs", [])))
 
 
+def test_clean_removes_what_commands_make():
+    for text in (COMMANDS["clean"]["script"][0], (ROOT / "Makefile").read_text(encoding="utf8")):
+        (removed,) = re.findall(r"rm -rf (.*terminologies.*)", text)
+        for folder in PROJECT["directories"]:
+            assert folder == "assets" or folder in removed.split(), folder
+
+
 def test_spacy_takes_the_project():
     """Among others, no workflow may have the name of a command."""
     from weasel.util import load_project_config
