@@ -1,6 +1,7 @@
 """project.yml: every input is an asset or another command's output, and nothing restricted is fetched."""
 
 import re
+import runpy
 import shlex
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parent.parent
+#: Sets that scripts/evaluate_sets.py knows: name -> KB, options, ...
+SETS = runpy.run_path(str(ROOT / "scripts" / "evaluate_sets.py"))["SETS"]
 PROJECT = yaml.safe_load((ROOT / "project.yml").read_text(encoding="utf8"))
 COMMANDS = {command["name"]: command for command in PROJECT["commands"]}
 
@@ -55,6 +58,32 @@ def test_workflow_makes_each_dep_before_it_is_used(name):
         for dep in map(filled, COMMANDS[step].get("deps", [])):
             assert dep in made or dep not in OUTPUTS, f"{step} needs {dep} before it is made"
         made |= set(map(filled, COMMANDS[step].get("outputs", [])))
+
+
+def folder_of_kbs(name, script, option):
+    """The folder of KBs that a command gives a script, None where it does not run it."""
+    for words in map(shlex.split, map(filled, COMMANDS[name]["script"])):
+        if words[1:2] == [script]:
+            return words[words.index(option) + 1] if option.startswith("-") else words[3]
+    return None
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_sets_are_measured_again_when_a_kb_of_theirs_is_made(name):
+    """The script leaves out a set whose KB is missing: that must not be the lock's last word."""
+    command = COMMANDS[name]
+    kbs = folder_of_kbs(name, "scripts/evaluate_sets.py", "KBS")
+    if kbs is None or command.get("no_skip"):
+        return
+    deps = set(map(filled, command["deps"]))
+    for kb in {f"{kbs}/{kb}" for kb, *_ in SETS.values()} & set(OUTPUTS):
+        assert kb in deps, kb
+    # MEDIC is made of eval_dir and of the encoder of the other KBs there, before it is measured
+    makers = [n for n in COMMANDS if folder_of_kbs(n, "scripts/index_sets.py", "-o") == kbs]
+    for steps in PROJECT["workflows"].values() if makers else ():
+        if name in steps:
+            assert "${vars.eval_dir}" in command["deps"]
+            assert any(maker in steps[: steps.index(name)] for maker in makers)
 
 
 def test_clean_removes_what_commands_make():
