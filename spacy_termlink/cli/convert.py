@@ -22,9 +22,8 @@ def convert_command(
         typer.Option(
             "--format",
             "-f",
-            help="obo, owl, obograph, icd10cm, claml, indra, table or another installed "
-            "reader. "
-            "A fetched source knows its own.",
+            help="obo, owl, obograph, icd10cm, claml, indra, rrf, rf2, table or another installed "
+            "reader. A fetched source knows its own.",
         ),
     ] = None,
     out: Annotated[

@@ -26,6 +26,14 @@ def test_help_of_every_command(command):
     assert result.exit_code == 0 and "Usage:" in result.output
 
 
+def test_convert_names_every_format():
+    parsed = typer.main.get_command(app).commands["convert"]
+    (option,) = (parameter for parameter in parsed.params if parameter.name == "format")
+    readers = ROOT / "spacy_termlink" / "terminology" / "readers"
+    names = {path.stem for path in readers.glob("[a-z]*.py")}
+    assert names <= set(option.help.replace(",", "").split())
+
+
 def test_commands_page_is_what_the_help_says():
     pinned = [line.split(";")[0] for line in (ROOT / "constraints.txt").read_text().splitlines()]
     if f"typer=={typer.__version__}" not in pinned:
