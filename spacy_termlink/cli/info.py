@@ -23,7 +23,7 @@ def info_command(
         opened.verify()
         note(f"{path}: every file has the sha256 it was written with")
     facts = opened.info()
-    if json is None:
+    if json is None or str(json) != "-":
         _print(facts)
     save_json(json, facts)
 

@@ -43,8 +43,11 @@ def test_convert_names_a_source_without_release(run, tmp_path):
     assert "/t: drugs: 1 concepts" in converted.stderr
 
 
-def test_info_prints_a_line_for_each_fact(run, tiny_terminology):
+def test_info_prints_a_line_for_each_fact(run, tiny_terminology, tmp_path):
     lines = run("info", tiny_terminology).stdout.splitlines()
+    file = tmp_path / "info.json"
+    assert run("info", tiny_terminology, "--json", file).stdout.splitlines() == lines
+    assert json.loads(file.read_text())["counts"]
     assert ["licence", "CC0-1.0"] in [line.split() for line in lines]
     assert ["names", "by", "kind:", "preferred", "12"] in [line.split() for line in lines]
 
