@@ -6,7 +6,7 @@ T5 is a folder of 'termlink train-reranker' (kind "t5"), trained on a KB without
 MINED the folder of 'termlink mine', whose heldout.jsonl has those names. Each held-out name is asked
 about with the preferred name of its concept and with the 15 preferred names of other concepts that are
 nearest by BM25: to the held-out name itself, as a recall stage would propose them, and to the right
-name, as in docs/chinese.md. AUC is the share of (right, wrong) pairs, over all questions, in which the right one has the
+name (docs/reranking.md gives the figures of both). AUC is the share of (right, wrong) pairs, over all questions, in which the right one has the
 higher score; the interval is over held-out names. Token overlap is the share of the held-out name's
 words that the other name has, and for ties the reverse share.
 """
