@@ -109,6 +109,9 @@ def build_parts(report: dict[str, Any]) -> Iterator[Part]:
     if len(report["sets"]) > 1 and pooled:
         caption = "Hits@10 by overlap degree, mentions of all sets together"
         yield from _overlap(report, "overlap", caption, pooled)
+    for kb, together in report["pooled"]["by_kb"].items():
+        if together["systems"]:
+            yield from _pooled_parts(report, kb, together)
     for name, each in report["sets"].items():
         yield Heading(2, each["title"])
         yield from _set_parts(report, name, each)
@@ -117,6 +120,15 @@ def build_parts(report: dict[str, Any]) -> Iterator[Part]:
     yield tables.kbs(report)
     yield DEFINITIONS
     yield f"Made by spacy-termlink {report['version']}."
+
+
+def _pooled_parts(report: dict[str, Any], kb: str, together: dict[str, Any]) -> Iterator[Part]:
+    titles = [report["sets"][name]["title"] for name in together["sets"]]
+    yield Heading(2, f"Sets of the KB {kb} together")
+    yield f"{together['n']:,} mentions of {', '.join(titles)}, each counting the same."
+    yield tables.figures(report, together)
+    if together["differences"]:
+        yield tables.differences(report, together)
 
 
 def _set_parts(report: dict[str, Any], name: str, each: dict[str, Any]) -> Iterator[Part]:

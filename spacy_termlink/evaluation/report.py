@@ -15,10 +15,10 @@ from .bootstrap import mean_intervals
 from .mention_set import MentionSet, prepare_mentions
 from .mentions import AnnotatedDoc, Mention, read_docs, read_mentions
 from .mistakes import MISTAKES, describe_mentions
-from .overlap import BANDS, bands
+from .pooled import pool_runs
 from .report_settings import ReportConfig, SetSettings, System
 from .significance import compare_results
-from .summary import mean_figures, summarize
+from .summary import summarize
 from .system import SystemResult, evaluate_system
 from .thresholds import best_threshold, threshold_curve
 
@@ -150,8 +150,8 @@ def describe_runs(
     """All figures of a report, plain JSON values: what report.json holds.
 
     RETURNS (dict): "title", "version", "systems" (name -> "title", "candidates"), "sets" (name -> see
-        `describe_set`), "pooled" (mentions of all sets together: "sets", "by_overlap" of the systems
-        that ran on each of them) and "left_out".
+        `describe_set`), "pooled" (mentions of several sets together, of the systems that ran on each of
+        them: "sets", "by_overlap", and "by_kb" for each KB with several sets) and "left_out".
     """
     return {
         "title": config.report.title,
@@ -161,7 +161,7 @@ def describe_runs(
             for system in config.systems
         },
         "sets": {run.name: describe_set(run, config.report.reference) for run in runs},
-        "pooled": _pooled(runs),
+        "pooled": pool_runs(runs, config.report.reference),
         "left_out": list(left_out),
     }
 
@@ -279,24 +279,3 @@ def _worst(result: SystemResult, rows: Sequence[dict[str, Any]]) -> list[dict[st
         if len(shown) == N_WORST:
             break
     return list(shown.values())
-
-
-def _pooled(runs: Sequence[SetRun]) -> dict[str, Any]:
-    """Figures by overlap degree of all sets together, every mention counting the same."""
-    names = [name for name in runs[0].results if all(name in run.results for run in runs)]
-    by_system: dict[str, dict[str, Any]] = {}
-    for name in names:
-        results = [run.results[name] for run in runs]
-        figures = np.concatenate([result.figures for result in results])
-        documents = [
-            f"{run.name} {document}"
-            for run, result in zip(runs, results, strict=True)
-            for document in result.mention_set.documents
-        ]
-        band = np.array([b for r in results for b in bands(r.mention_set.overlap)])
-        by_system[name] = {
-            b: mean_figures(figures[band == b], [documents[i] for i in np.flatnonzero(band == b)])
-            for b in BANDS
-            if (band == b).any()
-        }
-    return {"sets": [run.name for run in runs], "by_overlap": by_system}

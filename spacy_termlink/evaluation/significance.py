@@ -1,5 +1,6 @@
 """Whether one system is better than another on the same mentions: paired tests."""
 
+from collections.abc import Sequence
 from typing import Any, Optional
 
 import numpy as np
@@ -23,11 +24,19 @@ def compare_results(first: SystemResult, second: SystemResult) -> dict[str, dict
     sets = first.mention_set, second.mention_set
     if sets[0].mentions != sets[1].mentions:
         raise TermlinkError("TL920", first=first.name, second=second.name)
-    values = first.figures - second.figures
+    return compare_figures(first.figures - second.figures, sets[0].documents)
+
+
+def compare_figures(values: np.ndarray, documents: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """`compare_results` of differences, one row per mention.
+
+    values (np.ndarray): (N, 7), columns as METRICS.
+    documents (Sequence[str]): (N,).
+    """
     if not len(values):
         return {}
-    means = resampled_means(values, sets[0].documents)
-    sums, n = sum_by_document(values, sets[0].documents)
+    means = resampled_means(values, documents)
+    sums, n = sum_by_document(values, documents)
     by_document = sums / n[:, None]
     return {
         metric: {

@@ -13,6 +13,7 @@ from spacy_termlink.cli import app
 from spacy_termlink.errors import TermlinkError
 from spacy_termlink.evaluation.mention_set import prepare_mentions
 from spacy_termlink.evaluation.mentions import read_mentions
+from spacy_termlink.evaluation.page import MARKDOWN, PAGE
 from spacy_termlink.evaluation.report_settings import load_config
 from spacy_termlink.evaluation.significance import compare_results
 from spacy_termlink.evaluation.summary import summarize
@@ -145,6 +146,25 @@ def test_pooled_bands_hold_the_mentions_of_all_sets(out):
             assert pooled["n"] == sum(part["n"] for part in parts)
             total = sum(part["n"] * part["hits@10"] for part in parts)
             assert pooled["hits@10"] == pytest.approx(total / pooled["n"])
+
+
+def test_sets_of_one_kb_together(out):
+    report = json.loads((out / "report.json").read_text())
+    together = report["pooled"]["by_kb"]["tiny"]
+    sets = [report["sets"][name] for name in together["sets"]]
+    assert together["sets"] == ["all", "dev"]
+    assert together["n"] == sum(each["n"] for each in sets)
+    for name in SYSTEMS:
+        for metric in ("hits@1", "mrr"):
+            total = sum(each["n"] * each["systems"][name][metric] for each in sets)
+            assert together["systems"][name][metric] == pytest.approx(total / together["n"])
+    for name, tests in together["differences"].items():
+        total = sum(each["n"] * each["differences"][name]["mrr"]["difference"] for each in sets)
+        assert tests["mrr"]["difference"] == pytest.approx(total / together["n"])
+        assert tests["mrr"]["ci"][0] <= tests["mrr"]["difference"] <= tests["mrr"]["ci"][1]
+    assert set(together["differences"]) == set(SYSTEMS) - {"hybrid"}
+    for file in (PAGE, MARKDOWN):
+        assert "Sets of the KB tiny together" in (out / file).read_text(encoding="utf8")
 
 
 def test_worst_errors_are_wrong_and_sorted(out):
