@@ -1,6 +1,6 @@
 """Overlap degree: how many words of a mention the names of its gold concept hold (seed 002)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -22,22 +22,11 @@ def tokens(text: str) -> frozenset[str]:
     return words - STOP_WORDS or words
 
 
-def overlap_degree(query: str, names: Iterable[str]) -> float:
-    """|tokens of query and of any name| / |tokens of query| (seed 002; DESIGN.md, section 7).
-
-    query (str): What is searched.
-    names (Iterable[str]): All names of the gold concept.
-    RETURNS (float): 0 to 1; NaN for a query without a word.
-    """
-    wanted = tokens(query)
-    held = frozenset().union(*map(tokens, names))
-    return len(wanted & held) / len(wanted) if wanted else float("nan")
-
-
 def overlap_degrees(
     terminology: Terminology, queries: Sequence[Sequence[str]], golds: Sequence[Sequence[str]]
 ) -> np.ndarray:
-    """Degree of every mention.
+    """Degree of every mention: |tokens of query and of any name| / |tokens of query| (seed 002;
+    DESIGN.md, section 7), over all names of the gold concept.
 
     queries (Sequence[Sequence[str]]): (N,) lists: what each mention is searched by.
     golds (Sequence[Sequence[str]]): (N,) lists of living gold ids.

@@ -265,7 +265,7 @@ _open_kbs: dict[tuple[Path, int], TermKB] = {}
 _open_lock = threading.Lock()
 
 
-def open_kb(path: Union[str, Path], *, verify: Optional[bool] = False) -> TermKB:
+def open_kb(path: Union[str, Path]) -> TermKB:
     """Open a KB once per process: components and threads share it until its meta.json changes."""
     folder = Path(path).resolve()
     restore_folder(folder)
@@ -273,7 +273,7 @@ def open_kb(path: Union[str, Path], *, verify: Optional[bool] = False) -> TermKB
     key = (folder, meta.stat().st_mtime_ns if meta.is_file() else 0)
     with _open_lock:
         if key not in _open_kbs:
-            kb = TermKB.open(Path(path), verify=bool(verify))
+            kb = TermKB.open(Path(path))
             for old in [other for other in _open_kbs if other[0] == folder]:
                 del _open_kbs[old]
             _open_kbs[key] = kb

@@ -60,7 +60,7 @@ def _operation(path: str, method: str, operation: dict[str, Any], schemas: dict[
         parts.append(
             f'<h3>Refusals, as <code>{{"detail": …}}</code></h3>\n<ul>{"".join(refusals)}</ul>\n'
         )
-    parts.append(f"<pre><code>{escape(_example(path, method, bool(body)))}</code></pre>\n")
+    parts.append(f"<pre><code>{escape(_example(path, bool(body)))}</code></pre>\n")
     return "".join([*parts, "</section>\n"])
 
 
@@ -118,7 +118,7 @@ def _schema_of(part: Any) -> str:
     return _ref(content.get("application/json", {}).get("schema", {}))
 
 
-def _example(path: str, method: str, body: bool) -> str:
+def _example(path: str, body: bool) -> str:
     address = "http://127.0.0.1:8765" + path.replace("{concept_id}", "ID")
     if body:
         data = json.dumps({"text": "..."})

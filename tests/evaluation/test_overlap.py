@@ -1,9 +1,20 @@
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from spacy_termlink.evaluation.overlap import BANDS, NO_BAND, bands, overlap_degree, tokens
+from spacy_termlink.evaluation.overlap import BANDS, NO_BAND, bands, overlap_degrees, tokens
+
+
+def overlap_degree(query, names):
+    """The degree of one query against a concept that has these names."""
+    terminology = SimpleNamespace(
+        row=lambda concept_id: 0,
+        name_rows=lambda row: range(len(names)),
+        name_text=names.__getitem__,
+    )
+    return overlap_degrees(terminology, [[query]], [["A"]])[0]
 
 
 def test_examples_of_the_seed():

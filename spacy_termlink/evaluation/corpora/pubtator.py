@@ -99,19 +99,19 @@ def write_pubtator(docs: Iterable[CorpusDoc], path: Path, report: Report) -> Non
     with path.open("w", encoding="utf8", newline="\n") as file:
         for doc in docs:
             with report.rejecting(doc.doc_id):
-                file.write(_lines(doc, path, report) + "\n")
+                file.write(_lines(doc, report) + "\n")
 
 
-def _lines(doc: CorpusDoc, path: Path, report: Report) -> str:
+def _lines(doc: CorpusDoc, report: Report) -> str:
     if not doc.doc_id or re.search(r"[|\s]", doc.doc_id):
-        raise _cannot(path, doc, "its id is empty or holds white space or '|'")
+        raise _cannot(doc, "its id is empty or holds white space or '|'")
     title, _, abstract = doc.text.partition("\n")
     lines = [f"{doc.doc_id}|t|{_one_line(title)}", f"{doc.doc_id}|a|{_one_line(abstract)}"]
     n_kept = bool(abstract) and "\n" in doc.text
     report.lose("line breaks", len(re.findall(r"[\r\n]", doc.text)) - n_kept)
     for entity in doc.entities:
         if not joins_back(entity):
-            raise _cannot(path, doc, "a concept id holds a separator of ids")
+            raise _cannot(doc, "a concept id holds a separator of ids")
         mention = _cell(doc.text[entity.start : entity.end])
         cells = [doc.doc_id, str(entity.start), str(entity.end), mention]
         cells += [_cell(entity.label), join_ids(entity)]
@@ -144,7 +144,7 @@ def _cell(text: str) -> str:
     return re.sub(r"[\r\n\t]", " ", text)
 
 
-def _cannot(path: Path, doc: CorpusDoc, reason: str) -> TermlinkError:
+def _cannot(doc: CorpusDoc, reason: str) -> TermlinkError:
     return TermlinkError("TL984", doc_id=doc.doc_id, format="pubtator", reason=reason)
 
 
