@@ -26,7 +26,7 @@ HEAVY_HOMES = {
     "faiss": {"candidates"},
     "spacy_transformers": {"encoders"},
 }
-MAX_LINES = 360
+MAX_LINES = 350
 
 
 def name_of(path):
@@ -127,7 +127,7 @@ def test_no_print_no_pickle_no_eval(path):
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_files_are_short(path):
-    assert len(path.read_text(encoding="utf8").splitlines()) < MAX_LINES
+    assert len(path.read_text(encoding="utf8").splitlines()) <= MAX_LINES
 
 
 def test_every_folder_is_a_package():
