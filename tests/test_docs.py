@@ -123,7 +123,7 @@ def run_command(block, words, *, parse_only):
         group.commands[words[0]].make_context(words[0], list(words[1:]))  # refuses a wrong option
         return
     code = app(list(words), standalone_mode=False)
-    # 3: annotated, some notes refused
+    # not 3, some notes refused: the sample notes are whole
     assert code in (None, 0), f"{block.place}: termlink {' '.join(words)} gave {code}"
 
 
