@@ -5,6 +5,7 @@ from typing import Optional
 
 import numpy as np
 
+from ..lexical.capitals import is_said, is_written_so
 from ..terminology.store import Terminology
 from ..text import normalize, variants
 from ..types import Candidate, KnowledgeBase
@@ -43,7 +44,7 @@ def exact_concepts(
     kb: KnowledgeBase, mention: str, normalized: str, allowed: Optional[np.ndarray] = None
 ) -> list[Ranked]:
     """Concepts named by the mention: by its normal form, else by the first variant of it (singular,
-    plural) that is a name, both with score 1.0; else by the dictionary, which knows other forms of
+    plural) that is a name, both with score 1.0, if an abbreviation is written so (`is_said`); else by the dictionary, which knows other forms of
     words and other orders ("renal anomalies" is "abnormality of the kidney"), with score
     OTHER_WORDS. Sorted by kind, then id; several are left where a name is ambiguous.
 
@@ -71,15 +72,18 @@ def same_case_needed(name: str) -> bool:
 def _named(
     terminology: Terminology, mention: str, normalized: str, allowed: Optional[np.ndarray]
 ) -> list[Ranked]:
-    rows = []
+    alike, others = [], []  # an abbreviation in small letters counts where no name is written so
     for name_row in terminology.lookup(normalized, normalized=True):
         if allowed is not None and not allowed[terminology.concept_rows[name_row]]:
             continue
         name = terminology.name_text(name_row)
         if same_case_needed(name) and name not in mention:
             continue
-        rows.append(name_row)
-    return _by_concept(terminology, rows, 1.0)
+        if is_written_so(name, mention):
+            alike.append(name_row)
+        elif is_said(name, mention):
+            others.append(name_row)
+    return _by_concept(terminology, alike or others, 1.0)
 
 
 def _by_concept(terminology: Terminology, rows: Iterable[int], score: float) -> list[Ranked]:

@@ -7,8 +7,9 @@ from typing import Optional, Union
 
 import numpy as np
 
+from ..lexical.capitals import is_abbreviation, is_said
 from ..lexical.decisive import are_opposites
-from ..text import normalize
+from ..text import normalize, variants
 from ..types import Candidate, CandidateGenerator, KnowledgeBase
 from .answers import KeptAnswers
 from .base import make_candidates, search_concepts, unique
@@ -77,7 +78,7 @@ class HybridCandidates:
         found = self._others([normal[i] for i in asked], [hits[i] for i in asked], k, allowed)
         similar: list[list[Ranked]] = [[] for _ in strings]
         for i, ranked in zip(asked, found, strict=True):
-            similar[i] = ranked
+            similar[i] = self._other_capitals_last(strings[i], normal[i], ranked)
         return self._join(hits, similar, k)
 
     def _others(
@@ -116,6 +117,23 @@ class HybridCandidates:
             if score > doubtful and are_opposites(words, name_of(name).split(" ")):
                 score = doubtful
             changed.append((score, kind, concept, name))
+        return sorted(changed, key=lambda found: (-found[0], *found[1:]))
+
+    def _other_capitals_last(self, mention: str, text: str, ranked: list[Ranked]) -> list[Ranked]:
+        """An abbreviation whose letters a mention says, but means as a word or as another abbreviation
+        ("hearing aids", CsA of CSA), is put under the threshold, and behind the others."""
+        doubtful, terminology = doubtful_score(self.kb), self.kb.terminology
+
+        def is_other(name_row: int) -> bool:
+            name = terminology.name_text(name_row)
+            if not is_abbreviation(name) or is_said(name, mention):
+                return False
+            return terminology.name_normalized(name_row) in (text, *variants(text))
+
+        changed = [
+            (min(r[0], doubtful) if is_other(r[3]) else r[0], *r[1:]) if r[0] > doubtful else r
+            for r in ranked
+        ]
         return sorted(changed, key=lambda found: (-found[0], *found[1:]))
 
     def _doubted(self, text: str, ranked: list[Ranked]) -> list[Ranked]:

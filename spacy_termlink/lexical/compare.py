@@ -4,6 +4,7 @@ import re
 from typing import NamedTuple, Optional
 
 from ..spelling import singulars
+from .capitals import is_abbreviation, is_written
 from .stems import VERBS, is_adjective, says_the_same
 from .words import PLAIN, Words, find_words, is_cjk
 
@@ -76,7 +77,7 @@ def compare(name: NameWords, text: str, words: Words, start: int, end: int) -> O
         return None  # "abnormal renal" of "abnormal renal function"
     if len(content) == 1:
         surface = text[words.starts[start] : words.ends[end - 1]]
-        if _is_abbreviation(name.text) and _in_heading(text, words, start, end):
+        if is_abbreviation(name.text) and _in_heading(text, words, start, end):
             return None
         return _compare_one(name, surface, forms[content[0]])
     order = _order(name, stems, content, forms)
@@ -146,8 +147,8 @@ def _word_distance(wanted: str, found: str) -> int:
 def _compare_one(name: NameWords, surface: str, form: str) -> Optional[Compared]:
     wanted = name.forms[name.content[0]]
     distance = _word_distance(wanted, form)
-    if _is_abbreviation(name.text):
-        return distance if surface in (name.text, f"{name.text}s") else None
+    if is_abbreviation(name.text):
+        return distance if is_written(name.text, surface) else None
     if distance == _DERIVED and not (is_adjective(form) and len(form) > 5):
         return None
     if not says_the_same(wanted, form):
@@ -169,8 +170,3 @@ def _in_heading(text: str, words: Words, start: int, end: int) -> bool:
         return True
     around = [*line[-40:].split()[-2:], *following.split()[:2]]
     return any(len(w) > 4 and w.isalpha() and w.isupper() for w in around)
-
-
-def _is_abbreviation(text: str) -> bool:
-    """Capitals after the first letter, in one word: ADHD, mtDNA, IgA."""
-    return len(text) <= 6 and any(char.isupper() for char in text[1:])

@@ -114,6 +114,56 @@ def test_short_abbreviations_must_be_written_alike(kb):
     assert exact.generate(["all"], k=3)[0] == []
 
 
+@pytest.fixture(scope="module")
+def capitals(tmp_path_factory, tiny_encoder):
+    """A KB with names that are words, too."""
+    concepts = [
+        Concept("A", "Acquired immunodeficiency", [Name("AIDS", "abbreviation")]),
+        Concept("C", "Chronic obstructive lung disease", [Name("COLD", "exact"), Name("COPD")]),
+        Concept("D", "Oculomotor apraxia", [Name("COMA", "abbreviation"), Name("Apraxia")]),
+        Concept("E", "Coma"),
+        Concept("F", "Congenital short axis", [Name("CSA", "abbreviation")]),
+    ]
+    folder = tmp_path_factory.mktemp("capitals")
+    build_terminology(concepts, folder / "terminology")
+    encoder = load_encoder(tiny_encoder, dtype="float32")
+    return build_kb(folder / "terminology", encoder, folder / "kb", progress=False)
+
+
+@pytest.mark.parametrize(
+    "mention, concept",
+    [
+        ("AIDS", "A"), ("COLD", "C"), ("COLDs", "C"), ("copd", "C"), ("COPD", "C"), ("Copd", "C"),
+        ("coma", "E"), ("Coma", "E"),
+    ],
+)  # fmt: skip
+def test_an_abbreviation_is_exact_as_it_is_written_or_in_small_letters(capitals, mention, concept):
+    [[found]] = make_generator("exact", capitals).generate([mention], k=3)
+    assert (found.concept_id, found.score) == (concept, 1.0)
+    assert make_generator("hybrid", capitals).generate([mention], k=3)[0][0].tier == "exact"
+
+
+@pytest.mark.parametrize(
+    "mention, concept",
+    [("aid", "A"), ("aids", "A"), ("Aids", "A"), ("AID", "A"), ("cold", "C"), ("Cold", "C"),
+     ("colds", "C"), ("COLDS", "C"), ("copds", "C"), ("CsA", "F")],
+)  # fmt: skip
+def test_a_word_of_the_same_letters_is_proposed_but_not_linked(capitals, mention, concept):
+    assert make_generator("exact", capitals).generate([mention], k=3) == [[]]
+    [found] = make_generator("hybrid", capitals).generate([mention], k=5)
+    assert concept in ids(found)
+    assert next(c.score for c in found if c.concept_id == concept) < capitals.threshold
+    assert [c.score for c in found] == sorted((c.score for c in found), reverse=True)
+
+
+def test_capitals_are_told_apart_within_a_batch(capitals):
+    both, one = make_generator("exact", capitals).generate(["COMA", "coma"], k=3)
+    assert (ids(both), ids(one)) == (["E", "D"], ["E"])
+    for name in ("exact", "hybrid"):
+        upper, lower = make_generator(name, capitals).generate(["AIDS", "aids"], k=2)
+        assert upper[0].score == 1.0 and not (lower and lower[0].tier == "exact")
+
+
 def test_retired_names_are_not_found(kb, generator):
     assert "T:0099" not in ids(generator.generate(["Fit of old"], k=12)[0])
 
