@@ -94,7 +94,7 @@ MESSAGES = {
     # annotate
     "TL801": "{path} is no input of notes. Pass .jsonl, .csv, .parquet, a folder of .txt, or - for jsonl on stdin.",
     "TL802": "{path} has no field {wanted} (found: {found}). Name it with {option}.",
-    "TL803": "{path} holds no note.",
+    "TL803": "{path} holds no note{found}.",
     "TL804": "Cannot tell the format of {path}. Name it with --format: {known}.",
     "TL805": "{path} is neither a KB folder nor a spaCy pipeline ({reason}).",
     "TL806": "Pipeline {path} has no term_linker. Add one, or pass a KB folder.",

@@ -3,7 +3,7 @@
 import csv
 import json
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,7 +48,7 @@ class NoteSource:
     def _find_kind(self) -> str:
         if self.path == STDIN:
             if sys.stdin is None:  # closed by the shell: `<&-`
-                raise TermlinkError("TL803", path="stdin, which is closed,")
+                raise TermlinkError("TL803", path="stdin, which is closed,", found="")
             return "stdin"
         path = Path(self.path)
         if path.is_dir():
@@ -73,6 +73,16 @@ class NoteSource:
         with path.open("rb") as file:
             return sum(1 for line in file if line.strip()) - (self.kind == "csv")
 
+    def left_out(self) -> dict[str, int]:
+        """Files of a folder that are not read, by suffix in small letters ("" for none); but for hidden
+        ones and those that begin with `_`."""
+        folder = Path(self.path)
+        if self.kind not in ("folder", "tables"):
+            return {}
+        read = set(_text_files(folder) if self.kind == "folder" else _table_files(folder))
+        others = (path for path in _files(folder) if path not in read and path.name[0] not in "._")
+        return dict(sorted(Counter(map(_whole_suffix, others)).items()))
+
     def read(self) -> Iterator[Item]:
         """Every note in order, and a reject in the place of each that is none.
 
@@ -84,7 +94,10 @@ class NoteSource:
             n_items += 1
             yield item
         if not n_items:
-            raise TermlinkError("TL803", path=self.path)
+            found = describe_files(self.left_out())
+            raise TermlinkError(
+                "TL803", path=self.path, found=f" (it has {found})" if found else ""
+            )
 
     def _items(self) -> Iterator[Item]:
         if self.kind == "folder":
@@ -159,19 +172,30 @@ class NoteSource:
                 yield check_note(line, note_id, text)
 
 
+def describe_files(left_out: dict[str, int]) -> str:
+    """What `NoteSource.left_out` gives, in words: "2 .tsv, 1 .jsonl.gz", "" for none."""
+    return ", ".join(f"{n} {suffix or 'without a suffix'}" for suffix, n in left_out.items())
+
+
+def _whole_suffix(path: Path) -> str:
+    packed = path.suffix.lower() in (".gz", ".bz2", ".xz", ".zst", ".zip")
+    return "".join(path.suffixes[-2:] if packed else path.suffixes[-1:]).lower()
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.rglob("*") if path.is_file())
+
+
 def _text_files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*.txt") if path.is_file())
+    return sorted(path for path in _files(folder) if path.suffix.lower() == ".txt")
 
 
 def _table_files(folder: Path) -> list[Path]:
     """Files of notes below a folder; not what programs write beside theirs: hidden, `_`, empty."""
     return sorted(
         path
-        for path in folder.rglob("*")
-        if path.suffix.lower() in KINDS
-        and path.name[0] not in "._"
-        and path.is_file()
-        and path.stat().st_size
+        for path in _files(folder)
+        if path.suffix.lower() in KINDS and path.name[0] not in "._" and path.stat().st_size
     )
 
 

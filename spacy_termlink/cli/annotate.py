@@ -60,12 +60,14 @@ def annotate_command(
     A note that cannot be annotated goes to the reject file with its line and a reason, and the rest
     goes on. Exit code: 0 every note was annotated, 3 some were rejected, 2 bad input.
     """
-    from ..annotate.inputs import NoteSource
+    from ..annotate.inputs import NoteSource, describe_files
     from ..annotate.outputs import find_format
     from ..annotate.run import run_annotation
 
     name = find_format(output, format)
     source = NoteSource(notes, text_field=text_field, id_field=id_field)
+    if left_out := describe_files(source.left_out()):
+        note(f"Files of {notes} that are not read: {left_out}.")
     reject_file = rejects or output.with_name(f"{output.name}.rejects.jsonl")
     try:
         with progress(total=source.count(), desc="Annotating", unit="notes") as bar:

@@ -69,7 +69,7 @@ def _files(path: Path) -> List[Path]:
         raise TermlinkError("TL001", path=path)
     if not path.is_dir():
         return [path]
-    files = sorted(file for file in path.rglob("*") if file.suffix in (".jsonl", ".spacy"))
+    files = sorted(file for file in path.rglob("*") if file.suffix.lower() in (".jsonl", ".spacy"))
     if not files:
         raise TermlinkError("TL005", path=path)
     return files
@@ -78,7 +78,7 @@ def _files(path: Path) -> List[Path]:
 def _read_file(
     nlp: Language, path: Path, split: Optional[str], spans_key: Optional[str]
 ) -> Iterator[Doc]:
-    if path.suffix == ".spacy":
+    if path.suffix.lower() == ".spacy":
         if split is not None:
             expected = f"null for {path.name}, which has no splits"
             raise TermlinkError(

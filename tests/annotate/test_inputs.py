@@ -65,6 +65,29 @@ def test_folder_texts_come_as_they_are(tmp_path):
     assert notes_of(read(tmp_path)) == [(f"sub/{i}", text) for i, text in enumerate(TEXTS)]
 
 
+def test_suffixes_in_capitals(tmp_path):
+    for name in ("A.TXT", "B.Txt", "c.txt"):
+        (tmp_path / name).write_text("Fever.")
+    assert notes_of(read(tmp_path)) == [(i, "Fever.") for i in "ABc"]
+    tables = tmp_path / "tables"
+    tables.mkdir()
+    jsonl(tables / "n.JSONL", {"id": 1, "text": "Fever."})
+    (tables / "m.CSV").write_text("id,text\n2,Fever.\n")
+    assert notes_of(read(tables)) == [("2", "Fever."), ("1", "Fever.")]
+
+
+def test_files_of_a_folder_that_are_not_read_are_counted(tmp_path):
+    for name in ("a.txt", "b.tsv", "c.TSV", "d.jsonl.gz", "e.csv", "readme", ".hidden"):
+        (tmp_path / name).write_text("Fever.")
+    source = NoteSource(str(tmp_path))
+    assert source.left_out() == {"": 1, ".csv": 1, ".jsonl.gz": 1, ".tsv": 2}
+    assert NoteSource(str(tmp_path / "e.csv")).left_out() == {}
+    (tmp_path / "a.txt").unlink()
+    (tmp_path / "e.csv").unlink()
+    with pytest.raises(TermlinkError, match=r"TL803.*1 \.jsonl\.gz, 2 \.tsv"):
+        list(NoteSource(str(tmp_path)).read())
+
+
 def test_stdin_is_jsonl(monkeypatch):
     data = io.BytesIO(b'{"note_id": 7, "text": "Fever."}\n')
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(data))
