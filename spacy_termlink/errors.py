@@ -82,6 +82,7 @@ MESSAGES = {
     "TL705": "The KB at {path} is not the one '{name}' was saved with: fingerprint {found}, expected {expected}. Put the old one back, or set the new one with set_kb and save again.",
     "TL706": "The bytes of '{name}' name a file outside the KB folder: {path}.",
     "TL707": "'{name}' looks for mentions in doc.spans['{key}'], which the document lacks (it has: {found}). Set spans_key to the group your recogniser fills.",
+    "TL708": "'{name}': {n} of its mentions share a token with a longer one and are left out. Put it before the components that annotate tokens, where it may cut them, or have the tokenizer split there.",
     "TL720": "'{name}': {n} of {total} gold links are of ids that KB '{kb}' does not know ({examples}); nothing is learned from them. Ids of several concepts in one, a corpus of another release, or ids without their prefix?",
     "TL721": "'{name}': get_loss was given {found} embeddings for a batch of {expected} texts. Encode those of training_texts.",
     "TL722": '\'{name}\' learns, but save_kb = "path" would save the path of the KB that it started from. Set save_kb to "copy" or "hardlink", or name the component in frozen_components.',

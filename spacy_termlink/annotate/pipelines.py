@@ -16,6 +16,8 @@ from ..kb import open_kb
 from .core import find_linkers
 from .neighbours import import_neighbours
 
+SPLIT_AT = r"[;|&+(){}\[\]，。；：、（）]"
+
 
 def load_pipeline(paths: Sequence[str]) -> Language:
     """A pipeline from one saved pipeline, or from one or more KB folders.
@@ -66,6 +68,7 @@ def blank_pipeline(paths: Sequence[str]) -> Language:
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise TermlinkError("TL808", name=twice[0])
     nlp = spacy.blank(_language(paths[0]))
+    _split_at_signs(nlp)
     nlp.add_pipe("term_abbreviations")
     for path, name in zip(paths, names, strict=True):
         config = {"kb": str(path), "spans_key": name if len(paths) > 1 else None}
@@ -73,6 +76,14 @@ def blank_pipeline(paths: Sequence[str]) -> Language:
         nlp.add_pipe("term_matcher", name=f"term_matcher{ending}", config=config)
         nlp.add_pipe("term_linker", name=f"term_linker{ending}", config=config)
     return nlp
+
+
+def _split_at_signs(nlp: Language) -> None:
+    """Let a tokenizer by rules split words at signs that join no name: "tremor;nystagmus" is two
+    mentions. (`term_matcher` cuts what is left, in a time that grows with the document.)"""
+    if hasattr(nlp.tokenizer, "infix_finditer"):
+        infixes = [*(nlp.Defaults.infixes or ()), SPLIT_AT]
+        nlp.tokenizer.infix_finditer = spacy.util.compile_infix_regex(infixes).finditer
 
 
 def fingerprint(path: str) -> str:

@@ -9,7 +9,7 @@ from ..lexical.abbreviations import Abbreviation, expand, find_abbreviations, lo
 Forms = Tuple[str, ...]  # the mention, then its long form if it has one
 
 _WHOLES_KEY = "term_mentions"
-_ABBREVIATIONS_KEY: Any = ("._.", "term_abbreviations", None, None)
+ABBREVIATIONS_KEY: Any = ("._.", "term_abbreviations", None, None)
 
 
 def get_forms(
@@ -30,7 +30,7 @@ def get_forms(
     texts = [wholes.get(_place(span), span.text) for span in spans]
     if not (spans and resolve_abbreviations):
         return [(text,) for text in texts]
-    searched = _ABBREVIATIONS_KEY in doc.user_data
+    searched = ABBREVIATIONS_KEY in doc.user_data
     table = get_long_forms(doc)
     forms: List[Forms] = []
     for span, text in zip(spans, texts, strict=True):
@@ -74,7 +74,7 @@ def get_long_forms(doc: Doc) -> Dict[str, str]:
     """Long form of each abbreviation that the document defines: from `doc._.term_abbreviations`
     where a component has set it, else from the text."""
     # in user_data, because an empty list tells "none found" from "nobody looked"
-    rows = doc.user_data.get(_ABBREVIATIONS_KEY)
+    rows = doc.user_data.get(ABBREVIATIONS_KEY)
     if rows is None:
         return long_forms(find_abbreviations(doc.text))
     return long_forms([Abbreviation(*row) for row in rows])

@@ -1,7 +1,7 @@
 """The component `term_matcher`: finds mentions with the names of a terminology themselves."""
 
 import threading
-from bisect import bisect_right
+import warnings
 from pathlib import Path
 from typing import (
     Any,
@@ -14,7 +14,6 @@ from typing import (
     Optional,
     Tuple,
     Union,
-    cast,
 )
 
 import numpy as np
@@ -27,10 +26,11 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 
 from ..candidates.dictionary import NamedConcepts, finding_mask, open_dictionary
-from ..errors import TermlinkError
+from ..errors import MESSAGES, TermlinkError
 from .defined import Place, add_defined
 from .matcher_saving import SavedWithTerminologies
 from .mentions import set_whole_mentions
+from .placing import first_come, make_spans, without_overlap
 from .saving import SAVE_MODES
 
 KbPaths = Union[str, List[str], None]
@@ -234,7 +234,7 @@ class TermMatcher(SavedWithTerminologies, Pipe):
         if self.cfg["resolve_abbreviations"]:
             for doc, places in zip(docs, found, strict=True):
                 places[:] = add_defined(doc, places, self._label_of)
-        return [_without_overlap(places) for places in found]
+        return [without_overlap(places) for places in found]
 
     def _label_of(self, mention: str) -> Optional[str]:
         for source in self.open_sources():
@@ -251,17 +251,22 @@ class TermMatcher(SavedWithTerminologies, Pipe):
         """
         spans_key, overwrite = self.cfg["spans_key"], self.cfg["overwrite"]
         for doc, doc_places in zip(docs, places, strict=True):
-            spans = [_span(doc, place) for place in doc_places]
+            wholes = make_spans(doc, doc_places)
+            spans = [span for span, _ in wholes]
+            self._warn_of_shared(first_come(spans), spans)
             if spans_key is None:
                 old = list(doc.ents)
-                doc.ents = new = _first_come([*spans, *old] if overwrite else [*old, *spans])
+                doc.ents = new = first_come([*spans, *old] if overwrite else [*old, *spans])
             else:
                 group = [] if overwrite else list(doc.spans.get(spans_key, ()))
                 there = {(s.start, s.end, s.label) for s in group}
-                new = [s for s in _first_come(spans) if (s.start, s.end, s.label) not in there]
+                new = [s for s in first_come(spans) if (s.start, s.end, s.label) not in there]
                 doc.spans[spans_key] = SpanGroup(doc, name=spans_key, spans=[*group, *new])
-            wholes = zip(spans, [place.whole for place in doc_places], strict=True)
             set_whole_mentions(doc, wholes, written=new, spans_key=spans_key)
+
+    def _warn_of_shared(self, kept: List[Span], spans: List[Span]) -> None:
+        if n := len(spans) - len(kept):
+            warnings.warn(MESSAGES["TL708"].format(name=self.name, n=n), stacklevel=4)
 
     # --- training and saving
 
@@ -317,34 +322,3 @@ def _knows(concepts: NamedConcepts, value: str) -> bool:
     except TermlinkError:
         return False
     return True
-
-
-def _without_overlap(places: List[Place]) -> List[Place]:
-    starts: List[int] = []  # of the chosen ones, ascending; their ends in the same order
-    ends: List[int] = []
-    chosen: List[Place] = []
-    for place in sorted(places, key=lambda p: (p.start - p.end, p.distance, p.start)):
-        at = bisect_right(starts, place.start)
-        before = at == 0 or ends[at - 1] <= place.start
-        if before and (at == len(starts) or place.end <= starts[at]):
-            starts.insert(at, place.start)
-            ends.insert(at, place.end)
-            chosen.append(place)
-    return sorted(chosen)
-
-
-def _span(doc: Doc, place: Place) -> Span:
-    span = doc.char_span(place.start, place.end, label=place.label, alignment_mode="expand")
-    return cast(Span, span)  # None only for an empty place
-
-
-def _first_come(spans: List[Span]) -> List[Span]:
-    """The spans without those that overlap an earlier one of the list, in order of the text."""
-    taken: set = set()
-    kept = []
-    for span in spans:
-        tokens = range(span.start, span.end)
-        if taken.isdisjoint(tokens):
-            taken.update(tokens)
-            kept.append(span)
-    return sorted(kept, key=lambda span: span.start)

@@ -27,6 +27,25 @@ def test_several_kbs_do_not_disturb_each_other(kb_path, other_kb_path):
     assert [linker.kb for linker in find_linkers(nlp)] == ["tiny", "other"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fever;fits",
+        "(fever)(fits)",
+        "fever+fits",
+        "fever|fits",
+        "fever&fits",
+        "1)fever;\u75c52)fits",
+    ],
+)
+def test_mentions_glued_by_signs_are_found_by_each_kb(kb_path, other_kb_path, text):
+    both = [("fever", "X:7"), ("fits", "X:3")]
+    assert found(load_pipeline([str(kb_path)]), text) == both
+    nlp = load_pipeline([str(kb_path), str(other_kb_path)])
+    assert found(nlp, text, "tiny") == both
+    assert found(nlp, text, "other") == [("fever", "B50")]
+
+
 def test_words_that_one_kb_puts_together_are_not_so_for_another(tmp_path, make_kb):
     pits = [Concept("A:1", "Palmar pits"), Concept("A:2", "Plantar pits")]
     first = make_kb(tmp_path / "a", pits)

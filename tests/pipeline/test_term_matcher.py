@@ -3,9 +3,10 @@ import pickle
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 import spacy
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 
 from spacy_termlink.errors import TermlinkError
@@ -100,6 +101,63 @@ def test_pipe_is_the_documents_one_by_one(make_nlp, batch_size):
     assert [ents(doc) for doc in make_nlp().pipe(TEXTS, batch_size=batch_size)] == FOUND
 
 
+GLUED = [
+    ("fever;seizure", ["fever", "seizure"]),
+    ("(fever)(seizures)", ["fever", "seizures"]),
+    ("Hearing loss(fever) x", ["Hearing loss", "fever"]),
+    ("fever+seizure|fever&seizures", ["fever", "seizure", "fever", "seizures"]),
+    ("fever;病人有 1)seizure", ["fever", "seizure"]),
+]
+
+
+@pytest.mark.parametrize("text, found", GLUED)
+@pytest.mark.parametrize("spans_key", [None, "x"])
+def test_mentions_glued_together(make_nlp, text, found, spans_key):
+    nlp = make_nlp(spans_key=spans_key)
+    doc = nlp(text)
+    spans = doc.ents if spans_key is None else doc.spans[spans_key]
+    assert [span.text for span in spans] == found
+    assert doc.text == text
+
+
+def test_a_cut_token_begins_no_sentence_and_moves_no_span(make_nlp):
+    nlp = make_nlp()
+    nlp.add_pipe("sentencizer", first=True)
+    doc = nlp.make_doc("A fever;seizure. Then no more.")
+    doc = nlp.get_pipe("sentencizer")(doc)
+    doc.ents = [Span(doc, 3, 4, "A", kb_id="T1")]
+    doc.spans["old"] = [Span(doc, 2, 4, "A", kb_id="T1", span_id="i"), doc[0:1]]
+    doc = nlp.get_pipe("term_matcher")(doc)
+    assert labelled(doc.ents) == [("fever", "TERM"), ("seizure", "TERM"), ("Then", "A")]
+    assert doc.ents[2].kb_id_ == "T1"
+    assert [sent.text for sent in doc.sents] == ["A fever;seizure.", "Then no more."]
+    assert [span.text for span in doc.spans["old"]] == [". Then", "A"]
+    first = doc.spans["old"][0]
+    assert (first.label_, first.kb_id_, first.id_) == ("A", "T1", "i")
+
+
+def annotated_otherwise():
+    yield "tagged", lambda doc: setattr(doc[0], "tag_", "NN")
+    yield "a vector a token", lambda doc: setattr(doc, "tensor", np.zeros((len(doc), 2)))
+    yield "an attribute", lambda doc: doc.user_data.update({("._.", "trf_data", None, None): 1})
+
+
+@pytest.mark.parametrize("annotate", [pytest.param(f, id=i) for i, f in annotated_otherwise()])
+def test_tokens_that_others_count_on_stay(make_nlp, annotate):
+    from spacy_termlink.pipeline.mentions import get_forms
+
+    nlp = make_nlp()
+    doc = nlp.make_doc("1)fever fever;seizures x")
+    n_tokens = len(doc)
+    annotate(doc)
+    with pytest.warns(UserWarning, match="1 of its mentions share"):
+        doc = nlp.get_pipe("term_matcher")(doc)
+    assert len(doc) == n_tokens
+    forms = get_forms(doc, list(doc.ents), spans_key=None, resolve_abbreviations=False)
+    assert forms == [("fever",), ("seizures",)]  # of two in a token the longer
+    assert ents(doc) == ["1)fever", "fever;seizures"]
+
+
 def test_without_label_types_only_findings(make_nlp):
     assert ents(make_nlp()("Onset of seizures")) == ["seizures"]
 
@@ -165,7 +223,8 @@ def test_tokens_that_split_names_elsewhere(make_nlp):
     nlp = make_nlp()
     words = ["She", "has", "hearing", "loss,", "fever."]
     doc = nlp.get_pipe("term_matcher")(Doc(nlp.vocab, words=words))
-    assert ents(doc) == ["hearing loss,", "fever."]  # whole tokens
+    assert ents(doc) == ["hearing loss", "fever"]
+    assert [token.text for token in doc][3:] == ["loss", ",", "fever", "."]
 
 
 @pytest.mark.parametrize("lang", ["zh", "xx"])
@@ -177,10 +236,7 @@ def test_chinese(tmp_path, lang):
     nlp = spacy.blank(lang)
     nlp.add_pipe("term_matcher", config={"kb": str(path)})
     doc = nlp("\u60a3\u8005\u67092\u578b\u7cd6\u5c3f\u75c5\u3002")
-    if lang == "zh":  # character by character
-        assert ents(doc) == ["2\u578b\u7cd6\u5c3f\u75c5"]
-    else:  # one token
-        assert len(doc.ents) == 1
+    assert ents(doc) == ["2\u578b\u7cd6\u5c3f\u75c5"]  # xx makes one token of all
 
 
 # --- abbreviations and shared words
