@@ -5,7 +5,7 @@ from typing import NamedTuple, Optional
 
 from ..spelling import singulars
 from .capitals import is_abbreviation, is_written
-from .stems import VERBS, is_adjective, says_the_same
+from .stems import VERBS, is_adjective, names_another, says_the_same
 from .words import PLAIN, Words, find_words, is_cjk
 
 #: A distance: 0 for the same words in the same order, more for each liberty taken.
@@ -60,6 +60,7 @@ def compare(name: NameWords, text: str, words: Words, start: int, end: int) -> O
       the next word belongs to;
     - in another order only if they are few, a rotation ("tapering of fingers", "fingers are
       tapering" for "tapered fingers"), and no word of the name as "and" or "with" hangs on the order;
+    - no adjective names another thing than its noun ("aortic stenosis", "stenosis of aorta");
     - a name of one word differs by inflection, or the text has the adjective to it ("ataxic"); a
       name written as an abbreviation is written the same way.
     """
@@ -85,6 +86,8 @@ def compare(name: NameWords, text: str, words: Words, start: int, end: int) -> O
         return None
     moved, pairs = order
     if not all(says_the_same(name.forms[i], forms[j]) for i, j in pairs):
+        return None
+    if any(names_another(name.forms[i], forms[j], name.sorted_stems) for i, j in pairs):
         return None
     soft = SOFT if (words.gaps[start + 1 : end] != PLAIN).any() else 0
     if soft and any(_word_distance(name.forms[i], forms[j]) > _INFLECTED for i, j in pairs):

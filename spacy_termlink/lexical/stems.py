@@ -5,6 +5,7 @@ sides of a comparison alike. Stems only propose; what may count as the same is c
 """
 
 import hashlib
+from collections.abc import Iterable
 from functools import lru_cache
 
 from ..spelling import IRREGULAR_PLURALS
@@ -40,6 +41,18 @@ _ADJECTIVES = {
     "thalamic": "thalamus", "thoracic": "thorax", "tibial": "tibia", "tracheal": "trachea",
     "ulnar": "ulna", "umbilical": "umbilicus", "ungual": "nail", "uterine": "uterus",
     "valvular": "valve", "venous": "vein", "ventricular": "ventricle", "vertebral": "vertebra",
+}  # fmt: skip
+#: Adjective -> words beside which it names another structure than its noun, or another thing: "aortic
+#: stenosis" is one of the valve, "spinal fusion" an operation, a "femoral hernia" none of the femur.
+_OTHERWISE = {
+    "aortic": "stenosis insufficiency incompetence regurgitation sclerosis atresia prolapse",
+    "pulmonary": "stenosis insufficiency incompetence regurgitation atresia hypertension embolism "
+                 "thrombosis",
+    "spinal": "fusion tap block anesthesia shock nerve",
+    "femoral": "hernia pulse neuropathy nerve",
+    "tibial": "neuropathy nerve palsy", "ulnar": "neuropathy nerve palsy",
+    "labial": "fusion adhesion hypertrophy hypoplasia",
+    "oral": "contraceptive contraception intake medication",
 }  # fmt: skip
 #: Word -> a word that says the same in the names of findings.
 _SAME = {
@@ -117,6 +130,24 @@ def says_the_same(name_word: str, text_word: str) -> bool:
         same = vague and name_word.rstrip("s") == text_word.rstrip("s")
         return same or (text_word in _VAGUE and name_word in _GENERAL)
     return True
+
+
+@lru_cache(maxsize=1)
+def _otherwise() -> dict[str, frozenset[str]]:
+    return {
+        adjective: frozenset(map(stem, words.split())) for adjective, words in _OTHERWISE.items()
+    }
+
+
+def names_another(name_word: str, text_word: str, stems: Iterable[str]) -> bool:
+    """Whether one of two words of one stem is an adjective that names another thing than the other,
+    its noun, beside words of these stems: "aortic" and "aorta" beside "stenosis"."""
+    if name_word == text_word:
+        return False
+    table = _otherwise()
+    return any(
+        word in table and not table[word].isdisjoint(stems) for word in (name_word, text_word)
+    )
 
 
 def _change_ending(word: str, endings: tuple[tuple[str, str, int], ...]) -> str:

@@ -134,6 +134,24 @@ def test_names_that_lead_astray(name, text, mentions):
     assert [text[m.start : m.end] for m in matches] == mentions
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("Stenosis of aorta", "severe aortic stenosis", []),
+        ("Aortic stenosis", "stenosis of the aorta", []),
+        ("Fusion of spine", "spinal fusion L4-L5", []),
+        ("Hernia of femur", "femoral hernia", []),
+        ("Agenesis of kidney", "renal agenesis", ["renal agenesis"]),
+        ("Aneurysm of aorta", "aortic aneurysms", ["aortic aneurysms"]),
+        ("Stenosis of spine", "spinal stenosis", ["spinal stenosis"]),
+        ("Aortic stenosis", "aortic stenosis", ["aortic stenosis"]),
+    ],
+)
+def test_adjectives_that_name_another_thing_than_their_noun(name, text, expected):
+    [matches] = Dictionary.build([name], [name].__getitem__).match([text])
+    assert [text[m.start : m.end] for m in matches] == expected
+
+
 def test_a_comma_between_two_mentions():
     names = ["Arthritis, arthralgia", "Arthralgia", "Arthritis"]
     [matches] = Dictionary.build(names, names.__getitem__).match(["arthritis, arthralgia"])
