@@ -34,7 +34,7 @@ SETS = ("hpo_gscplus", "hpo_case_reports", "hpo_id68")
 #: Modules with memories of words.
 OURS = {f"spacy_termlink.{name}" for name in (
     "spelling", "lexical.stems", "lexical.words", "lexical.dictionary", "lexical.misspelling",
-    "lexical.decisive",
+    "lexical.contradictions", "lexical.decisive", "lexical.restrictions",
 )}  # fmt: skip
 ASSETS = Path(__file__).parent.parent / "assets" / "notes"
 

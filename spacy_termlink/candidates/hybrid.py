@@ -8,7 +8,7 @@ from typing import Optional, Union
 import numpy as np
 
 from ..lexical.capitals import is_abbreviation, is_said
-from ..lexical.decisive import are_opposites
+from ..lexical.guard import judge
 from ..text import normalize, variants
 from ..types import Candidate, CandidateGenerator, KnowledgeBase
 from .answers import KeptAnswers
@@ -94,8 +94,7 @@ class HybridCandidates:
         searched, text_places = unique(texts)
         similar = self._similar(searched, max(k, LEAST_CONCEPTS), allowed)
         doubted = [
-            self._doubted(text, self._opposites_last(text, ranked))
-            for text, ranked in zip(searched, similar, strict=True)
+            self._guarded(text, ranked) for text, ranked in zip(searched, similar, strict=True)
         ]
         return [doubted[place] for place in text_places]
 
@@ -106,18 +105,30 @@ class HybridCandidates:
             self.kb, text, allowed
         )
 
-    def _opposites_last(self, text: str, ranked: list[Ranked]) -> list[Ranked]:
-        """A name that says the opposite in one decisive word ("low TSH", "high TSH") is put under the
-        threshold, and behind the names that do not."""
+    def _guarded(self, text: str, ranked: list[Ranked]) -> list[Ranked]:
+        """A name that says the opposite ("low TSH", "high TSH") is put under the threshold, and behind
+        the names that do not. Where the first that is left is no sure answer, or a lookalike, all
+        scores are put under it."""
         doubtful = doubtful_score(self.kb)
-        words = text.split(" ")
         name_of = self.kb.terminology.name_normalized
-        changed = []
-        for score, kind, concept, name in ranked:
-            if score > doubtful and are_opposites(words, name_of(name).split(" ")):
-                score = doubtful
-            changed.append((score, kind, concept, name))
-        return sorted(changed, key=lambda found: (-found[0], *found[1:]))
+        names = [name_of(found[3]) for found in ranked if found[0] > doubtful]
+        if not names:
+            return ranked
+        wrong, unsure = judge(text, names)
+        if any(wrong):
+            wrong += [False] * (len(ranked) - len(wrong))
+            changed = [
+                (doubtful if w else found[0], *found[1:])
+                for w, found in zip(wrong, ranked, strict=True)
+            ]
+            ranked = sorted(changed, key=lambda found: (-found[0], *found[1:]))
+        first = ranked[0]
+        if first[0] <= doubtful:
+            return ranked
+        if not (unsure or is_lookalike(self.kb, text, name_of(first[3]))):
+            return ranked
+        share = doubtful / first[0]
+        return [(share * score, kind, concept, name) for score, kind, concept, name in ranked]
 
     def _other_capitals_last(self, mention: str, text: str, ranked: list[Ranked]) -> list[Ranked]:
         """An abbreviation whose letters a mention says, but means as a word or as another abbreviation
@@ -135,16 +146,6 @@ class HybridCandidates:
             for r in ranked
         ]
         return sorted(changed, key=lambda found: (-found[0], *found[1:]))
-
-    def _doubted(self, text: str, ranked: list[Ranked]) -> list[Ranked]:
-        """Where the first name is a lookalike, all scores are put under the threshold."""
-        doubtful = doubtful_score(self.kb)
-        if not ranked or ranked[0][0] <= doubtful:
-            return ranked
-        if not is_lookalike(self.kb, text, self.kb.terminology.name_normalized(ranked[0][3])):
-            return ranked
-        share = doubtful / ranked[0][0]
-        return [(share * score, kind, concept, name) for score, kind, concept, name in ranked]
 
     def _join(
         self, hits: list[list[Ranked]], similar: list[list[Ranked]], k: int
