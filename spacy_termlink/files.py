@@ -4,6 +4,7 @@ import glob
 import hashlib
 import json
 import os
+import re
 import shutil
 import time
 import uuid
@@ -102,6 +103,25 @@ def atomic_folder(path: Path) -> Iterator[Path]:
         for lock in locks:
             if lock is not None:
                 os.close(lock)
+
+
+def begin_folder(path: Path, *, ours: str, kind: str) -> None:
+    """Make the folder of an unfinished work, without what was left of one while it was deleted.
+
+    ours (str): Pattern of the names that such a folder may hold.
+    kind (str): What the folder is, for the message.
+    RAISES (TermlinkError): TL002 for anything else that is there; TL006 if it cannot be made.
+    """
+    try:
+        if os.path.lexists(path):
+            if path.is_symlink() or not path.is_dir():
+                raise TermlinkError("TL002", path=path, kind=kind)
+            if not all(re.fullmatch(ours, entry.name) for entry in path.iterdir()):
+                raise TermlinkError("TL002", path=path, kind=kind)
+            shutil.rmtree(path, ignore_errors=True)
+        path.mkdir(parents=True)
+    except OSError as error:
+        raise TermlinkError("TL006", path=path, reason=error.strerror or error) from error
 
 
 def restore_folder(path: Path) -> None:

@@ -147,6 +147,14 @@ def build_in_child(kill_at, terminology, out, *, resume):
     return os.WIFSIGNALED(status)
 
 
+def test_a_folder_that_no_build_made_stays(tiny_terminology, tmp_path, small_shards):
+    mine = tmp_path / "kb.shards" / "mydata"
+    mine.mkdir(parents=True)
+    with pytest.raises(TermlinkError, match=r"TL002.*kb\.shards"):
+        build_kb(tiny_terminology, LetterEncoder(), tmp_path / "kb", progress=False)
+    assert mine.is_dir()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="forks")
 def test_killed_at_every_step_and_resumed(tiny_terminology, tmp_path, small_shards):
     """The resumed build is the uninterrupted one, and encodes no shard that was whole."""

@@ -7,19 +7,23 @@ not, makes the same parts.
 
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Union
 
 import pyarrow as pa
 
 from ..errors import TermlinkError
-from ..files import atomic_folder, read_json, write_json
+from ..files import atomic_folder, begin_folder, read_json, write_json
 from .core import REJECTS, Annotated, to_batch
 from .notes import Note, Reject
 
 MANIFEST = "manifest.json"
+#: Names of what the folder holds, temporary ones included.
+OURS = r"\.?(part-\d{7}|output|manifest\.json)(\.[0-9a-f]{8}\.(part|old))?"
 #: A part ends at so many notes or characters: bounds what is in memory and what a kill loses.
 PART_NOTES = 256
 PART_CHARS = 1_000_000
@@ -112,13 +116,12 @@ class PartFolder:
 
         manifest (dict): What the run depends on; "date" is taken over from the run begun.
         RETURNS (dict): The manifest in force.
-        RAISES (TermlinkError): TL809 if a run lies there and `resume` is not set, TL810 if it was
+        RAISES (TermlinkError): TL002 if something else lies there, TL809 if a run lies there and `resume` is not set, TL810 if it was
             begun with something else.
         """
         if not (self.path / MANIFEST).exists():
             # without a manifest no part was begun, or it was left over while being deleted
-            self.remove()
-            self.path.mkdir(parents=True)
+            begin_folder(self.path, ours=OURS, kind="unfinished run")
             write_json(self.path / MANIFEST, manifest)
             return manifest
         if not resume:
@@ -170,13 +173,23 @@ class PartFolder:
             yield (self.folder(number) / name).read_bytes()
 
     def remove(self) -> None:
-        """Delete the folder, if there is one; manifest last, so that a kill leaves a run that can go
-        on.
+        """Delete what runs put into the folder, and the folder if that is all; manifest last, so that
+        a kill leaves a run that can go on.
         """
-        if self.path.exists():
-            for folder in self.path.glob("*part*"):
-                shutil.rmtree(folder, ignore_errors=True)
-            shutil.rmtree(self.path, ignore_errors=True)
+        if not self.path.is_dir():
+            return
+        for entry in sorted(self.path.iterdir(), key=lambda entry: entry.name == MANIFEST):
+            if re.fullmatch(OURS, entry.name):
+                _delete(entry)
+        with suppress(OSError):
+            self.path.rmdir()
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _result(part: Part, annotated: Annotated, n_rejected: int) -> PartResult:

@@ -12,10 +12,12 @@ import pyarrow.compute as pc
 
 from ..candidates.shards import VectorShards
 from ..errors import TermlinkError
-from ..files import atomic_file, link_or_copy, read_json, sha256_file, write_json
+from ..files import atomic_file, begin_folder, link_or_copy, read_json, sha256_file, write_json
 from .termkb import VECTORS, TermKB
 
 MANIFEST = "manifest.json"
+#: Names of what the folder of an unfinished build holds, temporary ones included.
+OURS = r"\.?(shard-\d{6}\.(npy|json)|manifest\.json)(\.[0-9a-f]{8}\.part)?"
 #: Names of a shard: bounds what is in memory and what a kill loses. With no more names than this
 #: nothing is written aside.
 SHARD_NAMES = 16_384
@@ -46,12 +48,11 @@ class ShardFolder:
         """Start a build, or go on with the one that lies here.
 
         manifest (dict): What the vectors depend on.
-        RAISES (TermlinkError): TL541 if it was begun with something else.
+        RAISES (TermlinkError): TL002 if something else lies there, TL541 if it was begun with something else.
         """
         if not (self.path / MANIFEST).exists():
-            # left over while being deleted
-            self.remove()
-            self.path.mkdir(parents=True)
+            # it may have been left over while being deleted
+            begin_folder(self.path, ours=OURS, kind="unfinished build")
             write_json(self.path / MANIFEST, manifest)
             return
         begun = read_json(self.path / MANIFEST)

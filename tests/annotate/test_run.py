@@ -135,6 +135,25 @@ def test_a_run_that_was_stopped_goes_on(pipeline, notes, tmp_path, n):
     assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
 
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_folder_that_no_run_made_stays(pipeline, notes, tmp_path, resume):
+    mine = tmp_path / "out.jsonl.parts" / "mydata" / "a"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("p")
+    with pytest.raises(TermlinkError, match=r"TL002.*out\.jsonl\.parts"):
+        run(pipeline(), notes(*TEXTS), tmp_path / "out.jsonl", resume=resume)
+    assert mine.read_text() == "p"
+
+
+def test_what_a_run_left_while_it_was_deleted_goes(pipeline, notes, tmp_path):
+    folder = tmp_path / "out.jsonl.parts"
+    for name in ("part-0000001", ".part-0000002.0123abcd.part"):
+        (folder / name).mkdir(parents=True)
+    (folder / ".output.0123abcd.part").write_text("x")
+    run(pipeline(), notes(*TEXTS), tmp_path / "out.jsonl")
+    assert not folder.exists()
+
+
 def test_resume_annotates_only_what_is_left(pipeline, notes, tmp_path):
     saved, path, out = pipeline(), notes(*TEXTS), tmp_path / "out.jsonl"
     with pytest.raises(Stop):
@@ -216,8 +235,8 @@ def test_a_kill_while_the_output_is_written_leaves_nothing_beside_it(
         path.write_text("half")
         raise Stop
 
-    monkeypatch.setattr("pathlib.Path.unlink", lambda *args, **kwargs: None)  # no clean-up
     with monkeypatch.context() as patch:
+        patch.setattr("pathlib.Path.unlink", lambda *args, **kwargs: None)  # no clean-up
         patch.setitem(FORMATS, "jsonl", Format((".jsonl",), stop))
         with pytest.raises(Stop):
             run(saved, path, out)
