@@ -1,11 +1,13 @@
 """Writing so that a killed process leaves the old file or the new one, never half of one."""
 
+import errno
 import glob
 import hashlib
 import json
 import os
 import re
 import shutil
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -45,29 +47,79 @@ def require_file(path: Path) -> Path:
     return path
 
 
+def find_target(path: Path) -> Path:
+    """What a path leads to: links are followed, so that the file they name is written, and they stay.
+
+    RAISES (TermlinkError): TL006 for links that lead nowhere but to themselves.
+    """
+    target = Path(os.path.realpath(path))
+    if os.path.islink(target):  # noqa: PTH114 - False, not an error, for a name that is too long
+        raise TermlinkError("TL006", path=path, reason=os.strerror(errno.ELOOP))
+    return target
+
+
+def is_special(path: Path) -> bool:
+    """Whether there is something that is neither file nor folder: a pipe or a device."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def check_writable(path: Path) -> None:
+    """Try whether a file can be written, without changing one that is there.
+
+    RAISES (TermlinkError): TL006.
+    """
+    try:
+        if is_special(path):
+            if not os.access(path, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            return
+        target = find_target(path)
+        folder = next(parent for parent in target.parents if parent.exists())
+        # in the folder itself, since a disk may be full or only read, and a name too long
+        name = target.name if folder == target.parent else "x"
+        part = folder / f".{name}.{uuid.uuid4().hex[:8]}.part"
+        part.touch(exist_ok=False)
+        part.unlink()
+    except OSError as error:
+        raise TermlinkError("TL006", path=path, reason=error.strerror or error) from error
+
+
 @contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; renamed onto it at the end, removed on an error."""
+    """Yield a temporary path beside `path`; renamed onto it at the end, removed on an error.
+
+    A link is followed, and the file that it names replaced. Into a pipe or a device the whole is
+    written at the end; those are never replaced.
+
+    RAISES (TermlinkError): TL006 if it cannot be written.
+    """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if is_special(path):
+            with tempfile.TemporaryDirectory() as folder:
+                part = Path(folder) / "whole"
+                yield part
+                with part.open("rb") as whole, path.open("wb") as sink:
+                    shutil.copyfileobj(whole, sink)
+            return
+        target = find_target(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.part")
+        try:
+            yield part
+            # after a crash of the machine a rename may outlive the data it names
+            with part.open("rb+") as file:
+                os.fsync(file.fileno())
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
     except OSError as error:
         raise TermlinkError("TL006", path=path, reason=error.strerror or error) from error
-    part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
-    try:
-        yield part
-        # after a crash of the machine a rename may outlive the data it names
-        with part.open("rb+") as file:
-            os.fsync(file.fileno())
-        part.replace(path)
-    except OSError as error:
-        raise TermlinkError("TL006", path=path, reason=error.strerror or error) from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 @contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
-    """Yield an empty temporary folder beside `path`; it takes the place of `path` at the end.
+    """Yield an empty temporary folder beside `path`; it takes the place of `path`, or of the folder that
+    this links to, at the end.
 
     A folder cannot be renamed over another: the old one is moved aside first, put back if the
     second rename fails, and deleted last. What a killed process left of the same folder is put back,
@@ -75,6 +127,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 
     RAISES (TermlinkError): TL006 if it cannot be written.
     """
+    path = find_target(path)
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
     old = part.with_suffix(".old")
     locks: list[Optional[int]] = []
@@ -127,6 +180,7 @@ def begin_folder(path: Path, *, ours: str, kind: str) -> None:
 def restore_folder(path: Path) -> None:
     """Put a folder back that `atomic_folder` had moved aside when its process was killed, before the
     new one could take its place. Nothing happens where `path` exists, or where that process lives."""
+    path = Path(os.path.realpath(path))
     if os.path.exists(path):  # noqa: PTH110 - see above
         return
     for old in _left_over(path, "old"):

@@ -2,6 +2,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -10,6 +11,7 @@ from spacy_termlink.files import (
     _held,
     atomic_file,
     atomic_folder,
+    check_writable,
     read_json,
     restore_folder,
     write_json,
@@ -27,6 +29,50 @@ def test_what_is_no_json_is_named(tmp_path):
     (tmp_path / "a.json").write_bytes(b'{"a": \xff')
     with pytest.raises(TermlinkError, match=r"TL003.*a\.json"):
         read_json(tmp_path / "a.json")
+
+
+def test_a_link_stays_and_what_it_names_is_written(tmp_path):
+    (tmp_path / "there").mkdir()
+    for name in ("old", "new"):  # the second leads to no file yet
+        link = tmp_path / f"{name}.json"
+        link.symlink_to(tmp_path / "there" / name)
+        if name == "old":
+            (tmp_path / "there" / name).write_text("1")
+        write_json(link, 2)
+        assert link.is_symlink()
+        assert (tmp_path / "there" / name).read_text() == "2\n"
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(TermlinkError, match="TL006.*loop"):
+        write_json(tmp_path / "loop", 2)
+    (tmp_path / "folder").symlink_to(tmp_path / "there")
+    with atomic_folder(tmp_path / "folder") as part:
+        (part / "a").write_text("a")
+    assert (tmp_path / "folder").is_symlink()
+    assert [p.name for p in (tmp_path / "there").iterdir()] == ["a"]
+    assert not [p.name for p in tmp_path.iterdir() if p.name[0] == "."]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes with names")
+def test_into_a_pipe_the_whole_is_written(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    for name in ("pipe", "link"):
+        with ThreadPoolExecutor(1) as pool:
+            read = pool.submit((tmp_path / "pipe").read_text)
+            write_json(tmp_path / name, [1])
+            assert read.result(10) == "[\n  1\n]\n"
+    assert (tmp_path / "pipe").is_fifo()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["link", "pipe"]
+
+
+def test_what_cannot_be_written_is_known_before(tmp_path):
+    (tmp_path / "file").write_text("x")
+    check_writable(tmp_path / "file")
+    check_writable(tmp_path / "new" / "deep" / "file")
+    for path in (tmp_path / "file" / "a" / "b", tmp_path / ("x" * 250)):
+        with pytest.raises(TermlinkError, match="TL006"):
+            check_writable(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
 
 def test_folders_of_killed_processes_are_removed_and_those_in_use_kept(tmp_path):

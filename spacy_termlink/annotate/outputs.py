@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 from spacy.tokens import Doc, DocBin
 
 from ..errors import TermlinkError
-from ..files import atomic_file
+from ..files import atomic_file, find_target, is_special
 from .core import ANNOTATIONS, Linker
 from .fhir import bundle, is_uncoded
 from .html import render_note, write_page
@@ -213,13 +214,15 @@ def _write_rejects(run: Finished, path: Path) -> None:
 
 
 def _write_whole(run: Finished, path: Path, write: Callable[[Finished, Path], Any]) -> Any:
-    path.parent.mkdir(parents=True, exist_ok=True)
     whole = run.parts.path / "output"
     with atomic_file(whole) as part:
         returned = write(run, part)
-    try:
-        whole.replace(path)
-    except OSError:  # the reject file may lie on another disk
-        with atomic_file(path) as part:
-            shutil.copyfile(whole, part)
+    if not is_special(path):
+        target = find_target(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(OSError):
+            whole.replace(target)
+            return returned
+    with atomic_file(path) as part:  # a pipe, or on another disk, as the reject file may be
+        shutil.copyfile(whole, part)
     return returned

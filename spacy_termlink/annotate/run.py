@@ -1,11 +1,13 @@
 """A batch run: an input of notes through a pipeline to one output, on any number of processes."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 from ..errors import TermlinkError
+from ..files import check_writable
 from .core import find_linkers
 from .fhir import bundle_class
 from .inputs import NoteSource
@@ -66,7 +68,7 @@ def run_annotation(
     omop_concepts (Optional[Path]): OMOP's CONCEPT.csv, for the format omop.
     on_part (OnPart): Called with the number of notes of each part done.
     RETURNS (Summary): Counts.
-    RAISES (TermlinkError): TL004, TL008, TL809 to TL812, TL814, TL864 to TL867, and
+    RAISES (TermlinkError): TL002, TL004, TL006, TL008, TL809 to TL812, TL814, TL864 to TL867, and
             what the input or the pipeline raises.
     """
     _check_paths(source, out, rejects)
@@ -100,7 +102,8 @@ def _check_paths(source: NoteSource, out: Path, rejects: Path) -> None:
     for path in (out, rejects):
         if path.is_dir():
             raise TermlinkError("TL008", path=path)
-    places = [path.resolve() for path in (Path(source.path), out, rejects)]
+        check_writable(path)
+    places = [Path(os.path.realpath(path)) for path in (source.path, out, rejects)]
     for place in places:
         if places.count(place) > 1:
             raise TermlinkError("TL814", path=place)

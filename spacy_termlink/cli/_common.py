@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Optional, TypeVar
 import typer
 
 from ..errors import TermlinkError
-from ..files import write_json
+from ..files import check_writable, write_json
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -101,25 +101,27 @@ def keep_inputs(
     *,
     folder: Optional[Path] = None,
 ) -> None:
-    """Refuse, before any work, an output that would overwrite an input or another output, or that is
-    a folder.
+    """Refuse, before any work, an output that would overwrite an input or another output, that is a
+    folder or that cannot be written.
 
     outputs (Iterable[Optional[Path]]): None is none; "-" is stdout, which only one can be.
     folder (Optional[Path]): That one of them which may be a folder.
-    RAISES (TermlinkError): TL906, TL909 or TL008, naming it.
+    RAISES (TermlinkError): TL906, TL909, TL008 or TL006, naming it.
     """
-    given = {path.resolve() for path in inputs if path is not None}
-    taken: set[Path] = set()
+    given = {os.path.realpath(path) for path in inputs if path is not None}
+    taken: set[str] = set()
     for path in outputs:
         if path is None:
             continue
-        resolved = path.resolve()
+        resolved = os.path.realpath(path)
         if resolved in given:
             raise TermlinkError("TL906", path=path)
         if resolved in taken:
             raise TermlinkError("TL909", path=path)
         if path.is_dir() and path != folder:
             raise TermlinkError("TL008", path=path)
+        if str(path) != "-":
+            check_writable(path)
         taken.add(resolved)
 
 

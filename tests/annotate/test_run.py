@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import spacy
@@ -135,6 +136,30 @@ def test_a_run_that_was_stopped_goes_on(pipeline, notes, tmp_path, n):
     assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes with names")
+def test_links_and_pipes_are_written_to_and_stay(pipeline, notes, tmp_path):
+    link, pipe = tmp_path / "link.jsonl", tmp_path / "rejects"
+    link.symlink_to("real.jsonl")
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(pipe.read_text)
+        run(pipeline(), notes("fever"), link, rejects=pipe)
+        assert read.result(10) == ""
+    assert link.is_symlink()
+    assert pipe.is_fifo()
+    assert len(rows_of(tmp_path / "real.jsonl")) == 1
+
+
+@pytest.mark.parametrize("bad", ["rejects", "out"])
+def test_what_cannot_be_written_is_found_before_the_work(pipeline, notes, tmp_path, bad):
+    (tmp_path / "file").write_text("x")
+    where = {"rejects": tmp_path / "r", "out": tmp_path / "o.jsonl", bad: tmp_path / "file" / "x"}
+    done = []
+    with pytest.raises(TermlinkError, match="TL006.*file"):
+        run(pipeline(), notes("fever"), where["out"], rejects=where["rejects"], on_part=done.append)
+    assert not done
+
+
 @pytest.mark.parametrize("resume", [False, True])
 def test_a_folder_that_no_run_made_stays(pipeline, notes, tmp_path, resume):
     mine = tmp_path / "out.jsonl.parts" / "mydata" / "a"
@@ -233,10 +258,10 @@ def test_a_kill_while_the_output_is_written_leaves_nothing_beside_it(
 
     def stop(run, path):
         path.write_text("half")
+        patch.setattr("pathlib.Path.unlink", lambda *args, **kwargs: None)  # no clean-up
         raise Stop
 
     with monkeypatch.context() as patch:
-        patch.setattr("pathlib.Path.unlink", lambda *args, **kwargs: None)  # no clean-up
         patch.setitem(FORMATS, "jsonl", Format((".jsonl",), stop))
         with pytest.raises(Stop):
             run(saved, path, out)

@@ -134,3 +134,6 @@ def test_outputs_are_neither_inputs_nor_each_other_nor_folders(tmp_path):
     with pytest.raises(TermlinkError, match="TL008"):
         keep_inputs((), (one, tmp_path))
     keep_inputs((), (one, tmp_path), folder=tmp_path)
+    one.write_text("x")
+    with pytest.raises(TermlinkError, match=r"TL006.*x\.json"):
+        keep_inputs((), (one / "x.json",))
