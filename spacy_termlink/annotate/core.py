@@ -4,7 +4,6 @@ The batch command, Spark and Ray, and any other engine that hands out Arrow reco
 same function.
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Optional, Union
 
@@ -18,6 +17,7 @@ from ..pipeline.term_linker import TermLinker
 from ..types import NIL
 from .assertion import find_assessors, get_assertion, get_section
 from .notes import Note, Reject, check_note
+from .unfit import find_unfit
 
 #: One row per mention and KB. Offsets are characters (code points) into the note as given.
 ANNOTATIONS = pa.schema(
@@ -52,11 +52,6 @@ REJECTS = pa.schema(
 #: together, a long one does not make others wait in memory.
 BATCH_SIZE = 128
 BATCH_CHARS = 200_000
-#: spaCy's tokenizer takes signs off the ends of a word one by one, in a time that grows with the
-#: square of their number: a second for these, a day for a note of nothing else.
-MOST_SIGNS = 2000
-_SIGNS = re.compile(r"(?:[^\w\s]|_)+")
-
 OnDoc = Callable[[str, Doc, list[dict[str, Any]]], None]
 
 
@@ -208,17 +203,6 @@ def _value(scalar: pa.Scalar) -> Any:
         return scalar.as_py()
     except UnicodeDecodeError:
         return _NotUtf8()
-
-
-def find_unfit(nlp: Language, text: str) -> Optional[str]:
-    """Code of what makes a text unfit for the pipeline, None if nothing does."""
-    if len(text) > nlp.max_length:
-        return "too_long"
-    if len(text) > MOST_SIGNS and any(
-        found.end() - found.start() > MOST_SIGNS for found in _SIGNS.finditer(text)
-    ):
-        return "run_of_signs"
-    return None
 
 
 def _process(

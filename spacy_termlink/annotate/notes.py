@@ -17,6 +17,8 @@ REJECT_CODES = {
     "surrogate": "the text or the id holds half of a surrogate pair",
     "too_long": "the text is longer than the pipeline's max_length",
     "run_of_signs": "more than 2,000 signs in a row without a letter, digit or blank",
+    "long_word": "signs in or around words of thousands of characters without a blank would take the "
+    "tokenizer too long",
     "component_failed": "a component of the pipeline raised an error on this note",
     "offsets_shifted": "the pipeline's text is not the note's, so its offsets would be wrong",
 }

@@ -8,8 +8,8 @@ import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
-from ..annotate.core import find_unfit
 from ..annotate.notes import REJECT_CODES
+from ..annotate.unfit import find_unfit
 from ..errors import TermlinkError
 from ..pipeline.term_linker import TermLinker
 from ..types import NIL

@@ -1,3 +1,5 @@
+import time
+
 import pyarrow as pa
 import pytest
 from spacy.language import Language
@@ -118,6 +120,42 @@ def test_a_run_of_signs_that_would_stop_the_tokenizer_is_rejected(make_nlp, sign
     )
     assert [r["code"] for r in found.rejects.to_pylist()] == ["run_of_signs"]
     assert [place[0] for place in places(found)] == ["n1", "n1"]
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        ("(" * 1999 + "x") * 30, "'s" * 5000, "C$" * 5000, "a:@" * 13_000, "a:" * 40_000,
+        "(" * 500 + "x" + ("." * 1999 + "x") * 30,
+        " ".join("(" * (1999 - i) + "x" for i in range(30)),
+    ],
+)  # fmt: skip
+def test_words_that_would_stop_the_tokenizer_are_rejected(make_nlp, word):
+    begin = time.perf_counter()
+    found = annotate_batch(make_nlp(), batch(word, "fever"))
+    assert time.perf_counter() - begin < 5
+    assert [r["code"] for r in found.rejects.to_pylist()] == ["long_word"]
+    assert [place[0] for place in places(found)] == ["n1"]
+
+
+LONG_WORDS = {
+    "base64": "aGVsbG8+d29y/GQx" * 4000 + "==",
+    "an address": "https://example.org/" + "find/it?what=fever&of=" * 1000,
+    "no blank": "\u60a3\u8005\u6709\u201c\u7cd6\u5c3f\u75c5\u201d\uff0c\uff08\u8f7b\uff09\u3002"
+    * 5000,
+    "a table": "|" + "----|" * 300,
+    "JSON": '{"a":1,"b":[2,3]},' * 2000,
+    "a sequence": "ACGT" * 20_000,
+    "rules": "\n".join("=" * n for n in range(60, 200)),
+}
+
+
+@pytest.mark.parametrize("word", LONG_WORDS.values(), ids=LONG_WORDS)
+def test_long_words_are_read(make_nlp, word):
+    begin = time.perf_counter()
+    found = annotate_batch(make_nlp(), batch(f"fever {word} fever"))
+    assert time.perf_counter() - begin < 5
+    assert len(places(found)) == 2
 
 
 def test_a_pipeline_that_changes_the_text_is_not_trusted(make_nlp):
