@@ -220,6 +220,8 @@ def _denied_part(word: str) -> str:
 def _normal(words: list[str], scope: set[int]) -> frozenset[str]:
     """See Claims. "Microcephaly with normal intelligence" is a finding, so is "below normal"."""
     for table in (NORMAL, _ABLE):
+        if table.isdisjoint(words):
+            continue
         places = [i for i, word in enumerate(words) if word in table and i not in scope]
         if not places:
             continue

@@ -44,6 +44,8 @@ def read_numbers(words: list[str]) -> dict[str, frozenset[str]]:
 
 def _read(words: list[str]) -> Iterator[tuple[str, frozenset[str]]]:
     for i, word in enumerate(words):
+        if len(word) > 1 and word.isalpha() and word not in _ORDINALS:  # what nearly all are
+            continue
         ordinal = _ORDINALS.get(word) or _matched(_ORDINAL, word)
         before = words[i - 1] if i else ""
         if ordinal:
