@@ -7,21 +7,22 @@ not, makes the same parts.
 
 import hashlib
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, Union
+from typing import Any, NamedTuple, Optional, Union
 
 import pyarrow as pa
 
 from ..errors import TermlinkError
-from ..files import atomic_folder, begin_folder, read_json, write_json
+from ..files import atomic_folder, begin_folder, read_json, sha256_file, write_json
 from .core import REJECTS, Annotated, to_batch
 from .notes import Note, Reject
 
-MANIFEST = "manifest.json"
+MANIFEST, RESULT = "manifest.json", "result.json"
 #: Names of what the folder holds, temporary ones included.
 OURS = r"\.?(part-\d{7}|output|manifest\.json)(\.[0-9a-f]{8}\.(part|old))?"
 #: A part ends at so many notes or characters: bounds what is in memory and what a kill loses.
@@ -60,6 +61,7 @@ class PartResult(NamedTuple):
     n_mentions (dict[str, int]): Rows per KB.
     n_nil (dict[str, int]): Rows per KB with NIL.
     assessed (bool): Whether any mention has an assertion.
+    files (dict[str, str]): sha256 of each file beside it.
     """
 
     number: int
@@ -69,6 +71,7 @@ class PartResult(NamedTuple):
     n_mentions: dict[str, int]
     n_nil: dict[str, int]
     assessed: bool
+    files: dict[str, str] = {}
 
 
 def cut_parts(items: Iterable[Union[Note, Reject]]) -> Iterator[Part]:
@@ -117,7 +120,7 @@ class PartFolder:
         manifest (dict): What the run depends on; "date" is taken over from the run begun.
         RETURNS (dict): The manifest in force.
         RAISES (TermlinkError): TL002 if something else lies there, TL809 if a run lies there and `resume` is not set, TL810 if it was
-            begun with something else.
+            begun with something else, TL816 if its manifest is damaged.
         """
         if not (self.path / MANIFEST).exists():
             # without a manifest no part was begun, or it was left over while being deleted
@@ -126,7 +129,9 @@ class PartFolder:
             return manifest
         if not resume:
             raise TermlinkError("TL809", folder=self.path)
-        begun = read_json(self.path / MANIFEST)
+        begun = _read_object(self.path / MANIFEST)
+        if begun is None or manifest.keys() - begun.keys():
+            raise TermlinkError("TL816", folder=self.path)
         for key in manifest:
             if key != "date" and begun.get(key) != manifest[key]:
                 raise self.differs(f"{key} {begun.get(key)}, now {manifest[key]}")
@@ -137,10 +142,12 @@ class PartFolder:
         return TermlinkError("TL810", folder=self.path, difference=difference)
 
     def finished(self) -> dict[int, PartResult]:
-        """Finished parts by number."""
-        folders = self.path.glob("part-*")
-        results = [PartResult(**read_json(folder / "result.json")) for folder in folders]
-        return {result.number: result for result in sorted(results)}
+        """Finished parts by number; one that is damaged, by a crash of the machine or a full disk, is not
+        among them, and will be done again.
+        """
+        folders = sorted(self.path.glob("part-*"))
+        results = [_read_result(folder) for folder in folders]
+        return {r.number: r for r in results if r and self.folder(r.number) in folders}
 
     def folder(self, number: int) -> Path:
         """Where a part lies."""
@@ -158,8 +165,9 @@ class PartFolder:
             _write_batch(folder / "rejects.arrow", to_batch(rejects, REJECTS))
             for name, content in extra.items():
                 (folder / name).write_bytes(content)
-            write_json(folder / "result.json", result._asdict())
-        return result
+            files = {path.name: _secure(path) for path in sorted(folder.iterdir())}
+            write_json(folder / RESULT, result._replace(files=files)._asdict())
+        return result._replace(files=files)
 
     def tables(self, name: str, n_parts: int) -> Iterator[pa.RecordBatch]:
         """The "annotations" or "rejects" of every part, in order."""
@@ -190,6 +198,32 @@ def _delete(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
+
+
+def _secure(path: Path) -> str:
+    """Have a file on the disk before the rename that makes it count. RETURNS (str): sha256."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+    return sha256_file(path)
+
+
+def _read_object(path: Path) -> Optional[dict[str, Any]]:
+    try:
+        read = read_json(path)
+    except (TermlinkError, OSError):
+        return None
+    return read if isinstance(read, dict) else None
+
+
+def _read_result(folder: Path) -> Optional[PartResult]:
+    """The result of a part, None if it or one of its files is not as it was written."""
+    try:
+        result = PartResult(**(_read_object(folder / RESULT) or {}))
+        found = {path.name: sha256_file(path) for path in folder.iterdir() if path.name != RESULT}
+        whole = isinstance(result.number, int) and bool(found) and found == result.files
+    except (TypeError, OSError):
+        return None
+    return result if whole else None
 
 
 def _result(part: Part, annotated: Annotated, n_rejected: int) -> PartResult:

@@ -160,6 +160,46 @@ def test_what_cannot_be_written_is_found_before_the_work(pipeline, notes, tmp_pa
     assert not done
 
 
+def truncate(path):
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+DAMAGES = {
+    "truncated": ("annotations.arrow", truncate),
+    "missing": ("rejects.arrow", lambda path: path.unlink()),
+    "incomplete": ("result.json", lambda path: path.write_text('{"number": 0}')),
+    "a list": ("result.json", lambda path: path.write_text("[]")),
+    "empty": ("result.json", lambda path: path.write_text("")),
+    "gone": ("result.json", lambda path: path.unlink()),
+    "bundles": ("bundles.ndjson", truncate),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_part_is_done_again(pipeline, notes, tmp_path, damage):
+    name, harm = DAMAGES[damage]
+    form = "fhir" if name == "bundles.ndjson" else "jsonl"
+    if form == "fhir":
+        pytest.importorskip("fhir.resources")
+    saved, path, out = pipeline(), notes(*TEXTS), tmp_path / "out"
+    run(saved, path, tmp_path / "whole", format=form)
+    with pytest.raises(Stop):
+        run(saved, path, out, format=form, on_part=stop_after(3))
+    harm(tmp_path / "out.parts" / "part-0000001" / name)
+    assert run(saved, path, out, format=form, resume=True).n_annotated == len(TEXTS)
+    assert out.read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", "", '{"format"'])
+def test_a_damaged_manifest_says_what_to_do(pipeline, notes, tmp_path, content):
+    saved, path, out = pipeline(), notes(*TEXTS), tmp_path / "out.jsonl"
+    with pytest.raises(Stop):
+        run(saved, path, out, on_part=stop_after(1))
+    (tmp_path / "out.jsonl.parts" / "manifest.json").write_text(content)
+    with pytest.raises(TermlinkError, match=r"TL816.*out\.jsonl\.parts.*Delete"):
+        run(saved, path, out, resume=True)
+
+
 @pytest.mark.parametrize("resume", [False, True])
 def test_a_folder_that_no_run_made_stays(pipeline, notes, tmp_path, resume):
     mine = tmp_path / "out.jsonl.parts" / "mydata" / "a"
