@@ -240,6 +240,24 @@ def _lock(folder: Path) -> Optional[int]:
     return descriptor
 
 
+@contextmanager
+def only_process(path: Path) -> Iterator[bool]:
+    """Whether this process is the only one that holds a lock file, which is made; True where there are
+    no such locks. Children do not inherit it, so that none outlives the process."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield True
+        return
+    with path.open("w") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            only = True
+        except OSError as error:
+            only = error.errno not in (errno.EACCES, errno.EAGAIN)  # else a disk without locks
+        yield only
+
+
 def link_or_copy(source: str, target: str) -> None:
     """A hard link, or a copy where there can be none."""
     try:

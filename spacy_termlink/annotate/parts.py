@@ -11,20 +11,20 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Optional, Union
 
 import pyarrow as pa
 
 from ..errors import TermlinkError
-from ..files import atomic_folder, begin_folder, read_json, sha256_file, write_json
+from ..files import atomic_folder, begin_folder, only_process, read_json, sha256_file, write_json
 from .core import REJECTS, Annotated, to_batch
 from .notes import Note, Reject
 
-MANIFEST, RESULT = "manifest.json", "result.json"
+MANIFEST, RESULT, LOCK = "manifest.json", "result.json", ".lock"
 #: Names of what the folder holds, temporary ones included.
-OURS = r"\.?(part-\d{7}|output|manifest\.json)(\.[0-9a-f]{8}\.(part|old))?"
+OURS = r"\.?(lock|part-\d{7}|output|manifest\.json)(\.[0-9a-f]{8}\.(part|old))?"
 #: A part ends at so many notes or characters: bounds what is in memory and what a kill loses.
 PART_NOTES = 256
 PART_CHARS = 1_000_000
@@ -114,17 +114,29 @@ class PartFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def begin(self, manifest: dict[str, Any], *, resume: bool) -> dict[str, Any]:
-        """Start a run, or go on with one.
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Make the folder, if no run lies there, and keep other processes from it.
 
-        manifest (dict): What the run depends on; "date" is taken over from the run begun.
-        RETURNS (dict): The manifest in force.
-        RAISES (TermlinkError): TL002 if something else lies there, TL809 if a run lies there and `resume` is not set, TL810 if it was
-            begun with something else, TL816 if its manifest is damaged.
+        RAISES (TermlinkError): TL002 if something else lies there, TL817 if another process has it.
         """
         if not (self.path / MANIFEST).exists():
             # without a manifest no part was begun, or it was left over while being deleted
             begin_folder(self.path, ours=OURS, kind="unfinished run")
+        with only_process(self.path / LOCK) as only:
+            if not only:
+                raise TermlinkError("TL817", folder=self.path)
+            yield
+
+    def begin(self, manifest: dict[str, Any], *, resume: bool) -> dict[str, Any]:
+        """Start a run in the folder held, or go on with one.
+
+        manifest (dict): What the run depends on; "date" is taken over from the run begun.
+        RETURNS (dict): The manifest in force.
+        RAISES (TermlinkError): TL809 if a run lies there and `resume` is not set, TL810 if it was
+            begun with something else, TL816 if its manifest is damaged.
+        """
+        if not (self.path / MANIFEST).exists():
             write_json(self.path / MANIFEST, manifest)
             return manifest
         if not resume:

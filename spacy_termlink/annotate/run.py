@@ -68,7 +68,7 @@ def run_annotation(
     omop_concepts (Optional[Path]): OMOP's CONCEPT.csv, for the format omop.
     on_part (OnPart): Called with the number of notes of each part done.
     RETURNS (Summary): Counts.
-    RAISES (TermlinkError): TL002, TL004, TL006, TL008, TL809 to TL812, TL814, TL864 to TL867, and
+    RAISES (TermlinkError): TL002, TL004, TL006, TL008, TL809 to TL812, TL814, TL816, TL817, TL864 to TL867, and
             what the input or the pipeline raises.
     """
     _check_paths(source, out, rejects)
@@ -80,19 +80,20 @@ def run_annotation(
         bundle_class()  # that the library is missing must not show after the first part
     nlp = load_pipeline(pipeline)
     parts = PartFolder(out.with_name(f"{out.name}.parts"))
-    begun = parts.begin(_manifest(pipeline, source, format), resume=resume)
-    try:
-        results = _work(nlp, pipeline, source, parts, format, n_process, on_part)
-    except TermlinkError:
-        if not parts.finished():  # an input that cannot be read leaves nothing to resume
-            parts.remove()
-        raise
-    linkers = find_linkers(nlp)
-    summary = _summarise(results, [linker.kb for linker in linkers])
-    run = Finished(parts, len(results), linkers, begun["date"], summary.assessed, omop_concepts)
-    write_rejects(run, rejects)
-    counted = write_output(run, out, format)
-    parts.remove()
+    with parts.hold():
+        begun = parts.begin(_manifest(pipeline, source, format), resume=resume)
+        try:
+            results = _work(nlp, pipeline, source, parts, format, n_process, on_part)
+        except TermlinkError:
+            if not parts.finished():  # an input that cannot be read leaves nothing to resume
+                parts.remove()
+            raise
+        linkers = find_linkers(nlp)
+        summary = _summarise(results, [linker.kb for linker in linkers])
+        run = Finished(parts, len(results), linkers, begun["date"], summary.assessed, omop_concepts)
+        write_rejects(run, rejects)
+        counted = write_output(run, out, format)
+        parts.remove()
     field = {"omop": "n_omop", "fhir": "n_uncoded"}.get(format)
     return summary._replace(**{field: counted}) if field else summary
 

@@ -164,6 +164,35 @@ def truncate(path):
     path.write_bytes(path.read_bytes()[:-20])
 
 
+HOLD = """
+import sys
+from pathlib import Path
+from spacy_termlink.annotate.parts import PartFolder
+
+parts = PartFolder(Path(sys.argv[1]))
+with parts.hold():
+    parts.begin({"date": "now"}, resume=False)
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks")
+def test_a_run_that_another_process_works_on_is_left_alone(pipeline, notes, tmp_path):
+    saved, path, out = pipeline(), notes("fever"), tmp_path / "out.jsonl"
+    folder = out.with_name("out.jsonl.parts")
+    command = [sys.executable, "-c", HOLD, str(folder)]
+    other = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert other.stdout.readline() == b"held\n"
+    for resume in (False, True):
+        with pytest.raises(TermlinkError, match=r"TL817.*out\.jsonl\.parts"):
+            run(saved, path, out, resume=resume)
+    assert (folder / "manifest.json").exists()
+    other.communicate()
+    with pytest.raises(TermlinkError, match="TL809"):  # it has ended, and left a run
+        run(saved, path, out)
+
+
 DAMAGES = {
     "truncated": ("annotations.arrow", truncate),
     "missing": ("rejects.arrow", lambda path: path.unlink()),
