@@ -41,6 +41,7 @@ class SavedWithKb:
     _nlp: Optional["weakref.ref[Language]"]
     _is_stale: Callable[[], bool]
     _learner: Any
+    _check_settings: Callable[[], None]
 
     def to_disk(
         self, path: Union[str, Path], *, exclude: Iterable[str] = SimpleFrozenList()
@@ -142,7 +143,11 @@ class SavedWithKb:
         }
 
     def _changes(self) -> Dict[str, Tuple[Any, Any]]:
-        """Settings that differ from the config, which nlp.to_disk writes: (as configured, as is)."""
+        """Settings that differ from the config, which nlp.to_disk writes: (as configured, as is).
+
+        RAISES (TermlinkError): TL704 for one that is out of its range.
+        """
+        self._check_settings()
         return {
             key: (self._configured[key], value)
             for key, value in self.cfg.items()
@@ -154,6 +159,7 @@ class SavedWithKb:
         for key, (configured, value) in changes.items():
             if _equal(self.cfg.get(key), configured):
                 self.cfg[key] = value
+        self._check_settings()
 
 
 def _equal(a: Any, b: Any) -> bool:

@@ -114,9 +114,13 @@ class TermLinker(SavedWithKb, LearnsLinks, TrainablePipe):
     def _check_settings(self) -> None:
         cfg, threshold = self.cfg, self.cfg["threshold"]
         modes = " or ".join(SAVE_MODES)
-        self._require(cfg["k"] >= 1, "k", "at least 1", cfg["k"])
-        in_range = threshold is None or 0 <= threshold <= 1
-        self._require(in_range, "threshold", "null or from 0 to 1", threshold)
+        # spaCy checks no live setting, and lets "3" pass in a config
+        whole = isinstance(cfg["k"], (int, np.integer)) and not isinstance(cfg["k"], bool)
+        self._require(whole and cfg["k"] >= 1, "k", "a whole number, at least 1", cfg["k"])
+        kinds = (int, float, np.integer, np.floating)
+        number = isinstance(threshold, kinds) and not isinstance(threshold, bool)
+        in_range = threshold is None or (number and 0 <= threshold <= 1)
+        self._require(in_range, "threshold", "null or a number from 0 to 1", threshold)
         self._require(cfg["save_kb"] in SAVE_MODES, "save_kb", modes, cfg["save_kb"])
         for label, types in self._label_types.items():
             self._require(bool(types), f"label_types.{label}", "a list with an entry", types)
@@ -209,9 +213,11 @@ class TermLinker(SavedWithKb, LearnsLinks, TrainablePipe):
         """Link a stream of documents, a batch in one search.
 
         Where a batch fails, its documents are tried one by one, so that the error handler gets
-        those that fail and no other. A KB that cannot be opened is an error outside all that.
+        those that fail and no other. A KB that cannot be opened, or a setting out of its range, is
+        an error outside all that.
         """
         settle_worker()
+        self._check_settings()
         self.open_kb()
         for docs in util.minibatch(stream, size=batch_size):
             try:
@@ -240,6 +246,7 @@ class TermLinker(SavedWithKb, LearnsLinks, TrainablePipe):
         return self._link(docs, self._stages(self.kb))
 
     def _link(self, docs: Iterable[Doc], proposed: MentionCandidates) -> List[List[Link]]:
+        self._check_settings()
         queries = [self._queries(doc, proposed.reads_context) for doc in docs]
         # Types -> (Forms, sentence) -> None: ordered sets, so that two runs search in the same order
         wanted: Dict[Types, Dict[Tuple[Forms, str], None]] = {}

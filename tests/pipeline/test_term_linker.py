@@ -1,5 +1,6 @@
 """The component itself: what it sets, in every way a pipeline can be run."""
 
+import json
 import threading
 import warnings
 
@@ -101,11 +102,38 @@ def test_the_kb_of_the_config_is_opened_at_first_use(make_nlp, tmp_path):
 
 @pytest.mark.parametrize(
     ("setting", "value"),
-    [("k", 0), ("threshold", 1.5), ("threshold", -0.1), ("save_kb", "zip")],
-)
+    [("k", 0), ("k", "3"), ("threshold", 1.5), ("threshold", -0.1), ("threshold", "0.5"),
+     ("save_kb", "zip")],
+)  # fmt: skip
 def test_settings_out_of_range_are_named(make_nlp, setting, value):
     with pytest.raises(TermlinkError, match=f"TL704.*{setting}"):
         make_nlp(**{setting: value})
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("k", 0), ("k", 2.5), ("k", True), ("threshold", 66), ("threshold", "0.5"), ("threshold", True),
+     ("threshold", float("nan"))],
+)  # fmt: skip
+def test_live_settings_are_checked_when_used_and_saved(make_nlp, tmp_path, setting, value):
+    nlp = make_nlp()
+    nlp.get_pipe("term_linker").cfg[setting] = value
+    for use in (nlp, lambda text: list(nlp.pipe([text])), lambda text: nlp.to_disk(tmp_path / "p")):
+        with pytest.raises(TermlinkError, match=f"TL704.*{setting}"):
+            use("fever")
+    nlp.get_pipe("term_linker").set_error_handler(lambda *args: None)  # of documents
+    with pytest.raises(TermlinkError, match=f"TL704.*{setting}"):
+        list(nlp.pipe(["fever"]))
+
+
+def test_saved_settings_are_checked_when_loaded(make_nlp, tmp_path):
+    nlp = make_nlp(threshold=0.5)
+    nlp.get_pipe("term_linker").cfg["threshold"] = 0.6
+    nlp.to_disk(tmp_path / "p")
+    changes = tmp_path / "p" / "term_linker" / "cfg"
+    changes.write_text(json.dumps({"threshold": [0.5, 66]}))
+    with pytest.raises(TermlinkError, match=r"TL704.*threshold.*66"):
+        spacy.load(tmp_path / "p")
 
 
 def test_threshold_is_read_at_each_prediction(make_nlp):
