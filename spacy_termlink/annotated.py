@@ -54,10 +54,14 @@ class AnnotatedDoc:
     split: str = ""
 
 
-def read_docs(path: Path, *, split: Optional[str] = None) -> list[AnnotatedDoc]:
+def read_docs(
+    path: Path, *, split: Optional[str] = None, as_gold: bool = False
+) -> list[AnnotatedDoc]:
     """Read a `docs.jsonl`.
 
     split (Optional[str]): Keep only this one.
+    as_gold (bool): Refuse a document without the field "entities": that nobody annotated it is not
+        that nothing is in it. Where only texts are wanted, it may be missing.
     RETURNS (list[AnnotatedDoc]): In the file's order.
     RAISES (TermlinkError): TL901 for a line in another form or a second document of one id, TL902
         where no document has the split.
@@ -67,6 +71,8 @@ def read_docs(path: Path, *, split: Optional[str] = None) -> list[AnnotatedDoc]:
     seen: set[str] = set()
     for line, row in read_rows(path):
         doc = parse_doc(path, line, row)
+        if as_gold and "entities" not in row:
+            raise bad_row(path, line, "'entities' is missing; write [] where there is none")
         if doc.doc_id in seen:
             raise bad_row(path, line, f"doc_id '{doc.doc_id}' appears twice")
         seen.add(doc.doc_id)

@@ -43,7 +43,7 @@ def evaluate_docs_command(
     )
 
     keep_inputs((docs,), (json,))
-    gold = read_docs(docs, split=split)
+    gold = read_docs(docs, split=split, as_gold=True)
     nlp = load_pipeline([pipeline])
     linker = find_scored_linker(nlp, pipeline)
     check_documents(nlp, gold, docs)

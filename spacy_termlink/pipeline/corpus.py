@@ -85,7 +85,8 @@ def _read_file(
                 "TL704", name="DocsReader", setting="split", expected=expected, value=split
             )
         return _read_docbin(nlp, path, spans_key)
-    return (_to_doc(nlp, doc, spans_key) for doc in read_docs(path, split=split))
+    docs = read_docs(path, split=split, as_gold=True)
+    return (_to_doc(nlp, doc, spans_key) for doc in docs)
 
 
 def _to_doc(nlp: Language, gold: AnnotatedDoc, spans_key: Optional[str]) -> Doc:

@@ -137,6 +137,13 @@ def test_docs_are_read(tmp_path):
     assert [d.doc_id for d in read_docs(path, split="dev")] == ["d"]
 
 
+def test_gold_without_entities_is_not_gold_without_any(tmp_path):
+    path = write(tmp_path / "d.jsonl", doc(entities=[]), {"doc_id": "e", "text": "a fever"})
+    assert len(read_docs(path)) == 2  # their texts alone
+    with pytest.raises(TermlinkError, match="TL901.*line 2: 'entities' is missing"):
+        read_docs(path, as_gold=True)
+
+
 @pytest.mark.parametrize(
     "bad, reason",
     [
