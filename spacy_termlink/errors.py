@@ -211,6 +211,7 @@ MESSAGES = {
     "TL546": "--memory is {value}, expected a number of gigabytes above 0.",
     "TL547": "Cannot tell the format of {path}. Name it .tsv or .jsonl.",
     "TL548": "{path} has no mention of split {split}, only of {found}. Names are added from what is not measured with; pass --add-names-split if they are to be taken.",
+    "TL549": "{path} adds no name: of its mentions {unknown_ids} name an unknown concept, {no_single_concept} no or several concepts, and {no_text} have no text. Are the ids those of the terminology, with their prefix?",
     "TL530": "'{name}' is neither a folder, a file nor an installed spaCy pipeline with word vectors.",
     "TL531": "{path} cannot be read as word vectors: {reason}.",
     "TL532": "{path} holds no word vectors. Pipelines with vectors end in _md or _lg.",

@@ -232,6 +232,24 @@ def test_names_are_not_added_from_what_is_measured_with(tiny_terminology, encode
         added()
 
 
+def test_mentions_that_add_no_name_are_counted(tiny_terminology, encoder, tmp_path):
+    useless = [
+        {"text": "a", "concepts": ["X:9"]}, {"text": "b", "concepts": ["NIL"]},
+        {"text": "c", "concepts": [5]}, {"text": "d", "concepts": []},
+        {"text": " ", "concepts": ["T:0003"]},
+    ]  # fmt: skip
+    path = write_lines(tmp_path / "m.jsonl", *useless, {"text": "e", "concepts": ["T:0003"]})
+    without = write_lines(tmp_path / "w.jsonl", {"concept_id": "T:0003", "text": "unheard of"})
+    out = tmp_path / "kb"
+    options = {"add_names": path, "without_names": without, "progress": False}
+    counts = build_kb(tiny_terminology, encoder, out, **options).meta["counts"]
+    assert (counts["added"], counts["mentions"], counts["unknown_ids"]) == (1, 1, 3)
+    assert (counts["no_single_concept"], counts["no_text"], counts["not_found"]) == (1, 1, 1)
+    write_lines(path, *useless)
+    with pytest.raises(TermlinkError, match="TL549.* 3 name an unknown concept"):
+        build_kb(tiny_terminology, encoder, out, **options)
+
+
 def test_left_out_names(tiny_terminology, encoder, tmp_path):
     heldout = write_lines(
         tmp_path / "heldout.jsonl",

@@ -91,12 +91,35 @@ def index_command(
         f"{output}: {counts['names']:,} names of {counts['concepts'] - counts['obsolete']:,} concepts, "
         f"index {kb.meta['index']['factory']}, encoder in {kb.meta['encoder']['dtype']}"
     )
-    if counts.get("other_splits"):
-        note(f"{counts['other_splits']:,} mentions of other splits than {add_names_split} left out")
+    _note_names(counts, add_names_split, add_names=add_names, without_names=without_names)
     if "why" in kb.meta["index"]:
         note(f"index {kb.meta['index']['kind']}: {kb.meta['index']['why']}")
     if old is not None:
         note(f"vectors of {old.n_taken:,} names are {update}'s, {old.n_encoded:,} were encoded")
+
+
+def _note_names(
+    counts: dict[str, int], split: str, *, add_names: Optional[Path], without_names: Optional[Path]
+) -> None:
+    from ._common import note
+
+    if add_names is not None:
+        why = (
+            ("other_splits", f"of other splits than {split}"),
+            ("unknown_ids", "of unknown concepts"),
+            ("no_single_concept", "of no or several concepts"),
+            ("no_text", "without a text"),
+        )
+        left_out = [f"{counts[key]:,} {text}" for key, text in why if counts.get(key)]
+        note(
+            f"{add_names}: {counts['added']:,} names added from {counts['mentions']:,} mentions (the "
+            f"others were known or repeat one), left out: {', '.join(left_out) or 'none'}"
+        )
+    if without_names is not None:
+        note(
+            f"{without_names}: {counts['left_out']:,} names left out, {counts['not_found']:,} of the "
+            "list are no names of the terminology"
+        )
 
 
 def _encoder_and_old(encoder: Optional[str], update: Optional[Path]) -> tuple[Any, Any]:

@@ -56,7 +56,7 @@ def build_kb(
     progress (bool): Show a progress bar where stderr is a terminal.
     RETURNS (TermKB): The KB, opened.
     RAISES (TermlinkError): TL002 something else is at `out`, TL1.. for the terminology, TL502 for the
-        index spec, TL507 and TL548 for the lists, TL508 without names, TL540 and TL541 for an unfinished build
+        index spec, TL507, TL548 and TL549 for the lists, TL508 without names, TL540 and TL541 for an unfinished build
         that lies there, TL546 for the memory.
     """
     terminology, out = Terminology.open(terminology_path), Path(out)
@@ -65,7 +65,7 @@ def build_kb(
     shards.check(resume=resume)
     mentions: list[tuple[str, str]] = []
     if add_names is not None:
-        mentions, other_splits = read_annotated(Path(add_names), terminology, add_names_split)
+        mentions, unused = read_annotated(Path(add_names), terminology, add_names_split)
     with atomic_folder(out) as folder:
         changes = copy_with_names(
             terminology,
@@ -77,7 +77,7 @@ def build_kb(
         if add_names is not None:
             counts = Counter((concept_id, normalize(text)) for concept_id, text in mentions)
             save_mention_counts(folder, terminology, counts)
-            changes["other_splits"] = sum(other_splits.values())
+            changes.update(unused, mentions=len(mentions))
         names, texts = unique_names(terminology)
         if not texts:
             raise TermlinkError("TL508", path=terminology_path)

@@ -17,6 +17,8 @@ from ..types import NAME_KINDS
 
 #: What `source` says of an added name.
 ANNOTATED = "annotated"
+#: Why an annotated mention is no name, but for its split.
+REASONS = ("unknown_ids", "no_single_concept", "no_text")
 
 
 def copy_with_names(
@@ -32,12 +34,15 @@ def copy_with_names(
     add (Iterable[tuple[str, str]]): Living concept id and text of annotated mentions.
     without (Optional[Path]): Names to leave out; see `read_heldout`. A preferred name stays the
         display name of its concept.
-    RETURNS (dict[str, int]): How many names were added and left out.
+    RETURNS (dict[str, int]): How many names were added and left out, and how many of those to leave out
+        are no names ("not_found").
     """
     names = _normalized(terminology.names)
-    n_before = len(names)
+    n_before, not_found = len(names), 0
     if without is not None:
         heldout = set(read_heldout(without, terminology))
+        there = set(zip(*(names[c].to_pylist() for c in ("concept_id", "normalized")), strict=True))
+        not_found = len(heldout - there)
         pairs = zip(names["concept_id"].to_pylist(), names["normalized"].to_pylist(), strict=True)
         names = names.filter(pa.array([pair not in heldout for pair in pairs], type=pa.bool_()))
     n_left = len(names)
@@ -51,6 +56,8 @@ def copy_with_names(
     columns = zip(*rows, strict=True) if rows else [()] * 6
     names = pa.concat_tables([names, pa.table(list(columns), schema=SCHEMAS["names"])])
     counts = {"added": len(names) - n_left, "left_out": n_before - n_left}
+    if without is not None:
+        counts["not_found"] = not_found
     tables = {name: getattr(terminology, name) for name in SCHEMAS}
     tables["names"] = _sorted(names)
     folder.mkdir(parents=True)
@@ -68,25 +75,37 @@ def read_annotated(
     path (Path): mentions.jsonl. Mentions of several concepts name none of them; an id that the
         terminology lacks is passed over.
     split (str): Mentions of another split are left out, those that state none are taken; "" for all.
-    RETURNS (tuple): The pairs, and how many mentions of which splits were left out.
-    RAISES (TermlinkError): TL507 a line that is no mention, TL548 only mentions of other splits.
+    RETURNS (tuple): The pairs, and how many mentions were left out for which reason: "other_splits",
+        "unknown_ids", "no_single_concept", "no_text".
+    RAISES (TermlinkError): TL507 a line that is no mention, TL548 only mentions of other splits, TL549
+        where none names a concept.
     """
-    found, taken, left_out = [], 0, Counter[str]()
+    found, splits, left_out = [], set(), Counter[str]()
+    taken = 0
     for line, record in _read(path):
         if not isinstance(record.get("text"), str) or not isinstance(record.get("concepts"), list):
             raise TermlinkError("TL507", path=path, line=line, reason="no 'text' and 'concepts'")
         if split and record.get("split") and record["split"] != split:
-            left_out[str(record["split"])] += 1
+            left_out["other_splits"] += 1
+            splits.add(str(record["split"]))
             continue
         taken += 1
         concepts = record["concepts"]
+        living = terminology.resolve(str(concepts[0])) if len(concepts) == 1 else None
         if len(concepts) != 1 or record.get("cardinality", "single") != "single":
-            continue
-        if (living := terminology.resolve(str(concepts[0]))) is not None:
+            left_out["no_single_concept"] += 1
+        elif living is None:
+            left_out["unknown_ids"] += 1
+        elif not normalize(record["text"]):
+            left_out["no_text"] += 1
+        else:
             found.append((living, record["text"]))
-    if left_out and not taken:
-        raise TermlinkError("TL548", path=path, split=split, found=", ".join(sorted(left_out)))
-    return found, dict(sorted(left_out.items()))
+    if splits and not taken:
+        raise TermlinkError("TL548", path=path, split=split, found=", ".join(sorted(splits)))
+    if not found:
+        reasons = {key: n for key, n in left_out.items() if key != "other_splits"}
+        raise TermlinkError("TL549", path=path, **{key: reasons.get(key, 0) for key in REASONS})
+    return found, dict(left_out)
 
 
 def read_heldout(path: Path, terminology: Terminology) -> Iterator[tuple[str, str]]:
