@@ -41,6 +41,7 @@ MESSAGES = {
     "TL006": "Could not write {path}: {reason}.",
     "TL007": "Checksum of {path} is {found}, expected {expected}. Fetch or build it again.",
     "TL008": "{path} is a folder, expected a file.",
+    "TL009": "{name} is empty. Is a variable of the shell not set?",
     # terminology
     "TL101": "Concept id '{concept_id}' appears twice ({where}). Ids must be unique.",
     "TL102": "A concept is its own ancestor: {cycle}. Correct the is_a relations in the source.",

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from ._common import run_clean
+from ._common import PathsCommand, run_clean
 from .annotate import annotate_command
 from .calibrate import calibrate_command
 from .cluster import cluster_command
@@ -77,4 +77,6 @@ _CONTEXTS = {"train": _ANY_OPTION, "train_reranker": _ANY_OPTION, "report": _ANY
 
 for _name, _function in zip(COMMANDS, _FUNCTIONS, strict=True):
     _context = _CONTEXTS.get(_name)
-    app.command(_name.replace("_", "-"), context_settings=_context)(run_clean(_function))
+    app.command(_name.replace("_", "-"), cls=PathsCommand, context_settings=_context)(
+        run_clean(_function)
+    )

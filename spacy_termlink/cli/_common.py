@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional, TypeVar
 
 import typer
+from typer.core import TyperCommand
 
 from ..errors import TermlinkError
 from ..files import check_writable, write_json
@@ -51,6 +52,38 @@ def run_clean(command: Command) -> Command:
             fail("interrupted", code=INTERRUPTED)
 
     return wrapped  # type: ignore[return-value]
+
+
+class PathsCommand(TyperCommand):
+    """A command that refuses an empty path, which Python reads as the current folder.
+
+    `cli/__init__.py` makes every command one. All arguments are paths or names but the `text` of `search`.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line.
+
+        RAISES (typer.Exit): After TL009 for an empty argument or option with a path.
+        """
+        given, _, _ = self.make_parser(ctx).parse_args(args=list(args))
+        rest = super().parse_args(ctx, args)
+        for parameter in self.params:
+            value = given.get(parameter.name)
+            if "" in (value if isinstance(value, (list, tuple)) else (value,)):
+                self._refuse_empty(parameter, ctx.params.get(parameter.name))
+        return rest
+
+    def _refuse_empty(self, parameter: Any, value: Any) -> None:
+        name = parameter.metavar or parameter.name.upper()
+        if parameter.param_type_name == "option":
+            # older typers make the Path later
+            kind = getattr(getattr(parameter, "type", None), "name", None)
+            if not isinstance(value, Path) and kind != "path":
+                return
+            name = max(parameter.opts, key=len)
+        elif parameter.name == "text":
+            return
+        fail(str(TermlinkError("TL009", name=name)))
 
 
 def fail(message: str, *, code: int = BAD_INPUT) -> None:

@@ -300,6 +300,33 @@ def test_no_output_overwrites_an_input(tiny_kb, mentions, docs):
     assert (mentions.read_text(), docs.read_text()) == before
 
 
+@pytest.mark.parametrize(
+    "args, name",
+    [
+        (["annotate", "KB", "", "-o", "out.jsonl"], "INPUT"),
+        (["annotate", "", "notes.jsonl", "-o", "out.jsonl"], "PIPELINE_OR_KB"),
+        (["annotate", "KB", "", "notes.jsonl", "-o", "out.jsonl"], "PIPELINE_OR_KB"),
+        (["annotate", "KB", "notes.jsonl", "-o", ""], "--output"),
+        (["annotate", "KB", "notes.jsonl", "-o", "out.jsonl", "--rejects", ""], "--rejects"),
+        (["info", ""], "PATH"),
+        (["search", "", "seizure"], "KB"),
+        (["serve", ""], "KB_OR_PIPELINE"),
+        (["evaluate", "KB", ""], "MENTIONS"),
+        (["evaluate-docs", "", "docs.jsonl"], "PIPELINE_OR_KB"),
+        (["convert", "", "-o", "terminology"], "SOURCE"),
+        (["index", "terminology", "-o", "", "--encoder", "e"], "--output"),
+    ],
+)
+def test_an_empty_path_is_not_the_current_folder(tiny_kb, tmp_path, monkeypatch, args, name):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "notes.jsonl", {"id": 1, "text": "fits"})
+    result = termlink(*(tiny_kb if arg == "KB" else arg for arg in args))
+    assert result.exit_code == 2 and result.stdout == ""
+    assert result.stderr.startswith(f"termlink: error: [TL009] {name}")
+    assert result.stderr.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.jsonl"]
+
+
 def test_search_for_nothing(tiny_kb):
     for text in ("", " \n", "\u200b\0"):
         result = termlink("search", tiny_kb, text)
