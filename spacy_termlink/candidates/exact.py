@@ -5,7 +5,7 @@ from typing import Optional
 
 import numpy as np
 
-from ..lexical.capitals import is_said, is_written_so
+from ..lexical.capitals import is_other_plural, is_said, is_written_so
 from ..terminology.store import Terminology
 from ..text import normalize, variants
 from ..types import Candidate, KnowledgeBase
@@ -59,7 +59,12 @@ def exact_concepts(
         if found := _named(kb.terminology, mention, variant, allowed):
             return found
     names = None if allowed is None else allowed[kb.terminology.concept_rows]
-    return _by_concept(kb.terminology, kb.dictionary.find(mention, allowed=names), OTHER_WORDS)
+    rows = [
+        row
+        for row in kb.dictionary.find(mention, allowed=names)
+        if not is_other_plural(kb.terminology.name_text(row), mention)
+    ]
+    return _by_concept(kb.terminology, rows, OTHER_WORDS)
 
 
 def same_case_needed(name: str) -> bool:

@@ -4,6 +4,8 @@ from ..text import normalize
 
 #: Letters of an abbreviation, at most.
 LONGEST = 6
+#: Up to this many letters, another thing is often meant by the plural: LFTs are no LFT (a lipoma).
+SHORT = 3
 _WORDS = """
 a act add age ago aid aids aim air all am an and any apt arc arcs are arm army art arts as ash ask
 at ate bad bag bar bars base bat bats be bed beds bee best bet bid big bit bits boss bow box boy bus
@@ -86,9 +88,19 @@ def is_said(name: str, mention: str) -> bool:
     return letters.casefold() not in ORDINARY
 
 
+def is_other_plural(name: str, mention: str) -> bool:
+    """Whether a mention is the plural of a SHORT abbreviation: a name of its own, which a concept that
+    means it lists. "MI's" is no plural."""
+    if len(name) > SHORT or not name.isupper() or _as_one_word(mention) != f"{name}s":
+        return False
+    return normalize(mention) != normalize(name)
+
+
 def is_written_so(name: str, mention: str) -> bool:
     """Whether a mention writes a name's capitals as it does, where it is an abbreviation."""
     letters = _as_one_word(mention)
+    if is_other_plural(name, mention):
+        return False
     return (
         not is_abbreviation(name)
         or is_written(name, letters)

@@ -146,7 +146,7 @@ def test_an_abbreviation_is_exact_as_it_is_written_or_in_small_letters(capitals,
 @pytest.mark.parametrize(
     "mention, concept",
     [("aid", "A"), ("aids", "A"), ("Aids", "A"), ("AID", "A"), ("cold", "C"), ("Cold", "C"),
-     ("colds", "C"), ("COLDS", "C"), ("copds", "C"), ("CsA", "F")],
+     ("colds", "C"), ("COLDS", "C"), ("copds", "C"), ("CsA", "F"), ("CSAs", "F")],
 )  # fmt: skip
 def test_a_word_of_the_same_letters_is_proposed_but_not_linked(capitals, mention, concept):
     assert make_generator("exact", capitals).generate([mention], k=3) == [[]]
@@ -154,6 +154,24 @@ def test_a_word_of_the_same_letters_is_proposed_but_not_linked(capitals, mention
     assert concept in ids(found)
     assert next(c.score for c in found if c.concept_id == concept) < capitals.threshold
     assert [c.score for c in found] == sorted((c.score for c in found), reverse=True)
+
+
+def test_a_plural_of_three_letters_is_a_name_where_it_is_listed(tmp_path, tiny_encoder):
+    concepts = [
+        Concept("G", "Filum lipoma", [Name("LFT", "abbreviation")]),
+        Concept("H", "Liver test", [Name("LVTs", "abbreviation"), Name("LVT", "abbreviation")]),
+    ]
+    build_terminology(concepts, tmp_path / "terminology")
+    encoder = load_encoder(tiny_encoder, dtype="float32")
+    kb = build_kb(tmp_path / "terminology", encoder, tmp_path / "kb", progress=False)
+    exact, hybrid = make_generator("exact", kb), make_generator("hybrid", kb)
+    for mention in ("LFT", "LFT's", "LVT", "LVTs"):
+        [[found]] = exact.generate([mention], k=3)
+        assert (found.concept_id, found.score) == ("G" if "F" in mention else "H", 1.0)
+    assert exact.generate(["LFTs"], k=3) == [[]]
+    [found] = hybrid.generate(["LFTs"], k=3)
+    assert "G" in ids(found)
+    assert next(c.score for c in found if c.concept_id == "G") < kb.threshold
 
 
 def test_capitals_are_told_apart_within_a_batch(capitals):

@@ -44,6 +44,12 @@ def test_written(surface, expected):
         ("VUR II", "vur 2", False, True),  # of several words
         ("Cold", "cold", True, True),  # no abbreviation
         ("COPD", "", False, False),
+        ("LFT", "LFT", True, True),
+        ("LFT", "LFTs", False, False),  # liver function tests
+        ("LFT", "LFT's", True, True),
+        ("LFTs", "LFTs", True, True),
+        ("LFTs", "LFT", True, True),
+        ("UTI", "utis", False, False),
     ],
 )
 def test_said(name, mention, so, said):
