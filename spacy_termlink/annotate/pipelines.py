@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Union
 
 import pyarrow.compute as pc
 import spacy
@@ -19,22 +20,26 @@ from .neighbours import import_neighbours
 SPLIT_AT = r"[;|&+(){}\[\]，。；：、（）]"
 
 
-def load_pipeline(paths: Sequence[str]) -> Language:
+def load_pipeline(paths: Union[str, Path, Sequence[Union[str, Path]]]) -> Language:
     """A pipeline from one saved pipeline, or from one or more KB folders.
 
-    paths (Sequence[str]): KB folders (then see `blank_pipeline`), or one folder or installed package
-        of a spaCy pipeline.
+    paths (Union[str, Path, Sequence]): KB folders (then see `blank_pipeline`), or one folder or
+        installed package of a spaCy pipeline.
     RETURNS (Language): A pipeline with at least one `term_linker`.
-    RAISES (TermlinkError): TL805 to TL808, TL730; what opening a KB raises.
+    RAISES (TermlinkError): TL805 to TL808, TL818, TL730; what opening a KB raises.
     """
-    for path in paths:
-        restore_folder(Path(path))
-    kbs = [path for path in paths if is_kb(Path(path))]
-    if len(kbs) == len(paths):
+    given = [paths] if isinstance(paths, (str, Path)) else paths
+    names = [str(path) for path in given]
+    if not any(names):  # "" is no current folder
+        raise TermlinkError("TL818")
+    for name in names:
+        restore_folder(Path(name))
+    kbs = [name for name in names if is_kb(Path(name))]
+    if len(kbs) == len(names):
         return blank_pipeline(kbs)
-    if len(paths) > 1:
-        raise TermlinkError("TL807", paths=", ".join(paths))
-    path = paths[0]
+    if len(names) > 1:
+        raise TermlinkError("TL807", paths=", ".join(names))
+    path = names[0]
     try:
         import_neighbours(path)
         nlp = spacy.load(path)

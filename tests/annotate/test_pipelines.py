@@ -18,6 +18,17 @@ def test_one_kb_works_on_entities(kb_path):
     assert found(nlp, "Fever and fits") == [("Fever", "X:7"), ("fits", "X:3")]
 
 
+def test_one_path_is_a_list_of_one(kb_path):
+    for path in (str(kb_path), kb_path, [kb_path]):
+        assert load_pipeline(path).pipe_names[-1] == "term_linker"
+
+
+@pytest.mark.parametrize("paths", [[], "", [""]])
+def test_no_path(paths):
+    with pytest.raises(TermlinkError, match="TL818"):
+        load_pipeline(paths)
+
+
 def test_several_kbs_do_not_disturb_each_other(kb_path, other_kb_path):
     nlp = load_pipeline([str(kb_path), str(other_kb_path)])
     text = "A headache of day 2, fever, fits."
