@@ -19,7 +19,9 @@ def make_generator(name: str, kb: KnowledgeBase) -> CandidateGenerator:
     full = name if name in registered else f"{_PREFIX}{name.title()}{_SUFFIX}"
     if full not in registered:
         known = [
-            n[len(_PREFIX) : -len(_SUFFIX)].lower() for n in registered if n.startswith(_PREFIX)
+            n[len(_PREFIX) : -len(_SUFFIX)].lower()
+            for n in registered
+            if n.startswith(_PREFIX) and n.endswith(_SUFFIX)
         ]
         raise TermlinkError("TL501", name=name, known=", ".join(sorted(known)))
     return registered[full]()(kb)
