@@ -197,6 +197,7 @@ MESSAGES = {
     "TL303": "{path} cannot be loaded as an encoder: {reason}.",
     # candidates and KB
     "TL501": "No candidate generator '{name}'. Known: {known}.",
+    "TL509": "Mentions are a list of strings, not one {found}. For one mention: [mention].",
     "TL502": "The index spec '{spec}' cannot be used: {reason}. Use auto, Flat, HNSW, IVF, SQ8, PQ, IVF_SQ8, IVF_PQ or a Faiss factory string.",
     "TL503": "{path} is not a KB folder: {reason}. Make one with 'termlink index'.",
     "TL504": "{path}: KB format version {found}, this release reads version {expected}. Run 'termlink index' again.",

@@ -1,11 +1,13 @@
 """What the generators share: unique mentions, growing searches, candidates from name rows."""
 
+import functools
 from collections.abc import Callable, Sequence
 from itertools import islice, repeat
-from typing import Optional
+from typing import Any, Optional, TypeVar
 
 import numpy as np
 
+from ..errors import TermlinkError
 from ..terminology.store import Terminology
 from ..types import NAME_KINDS, Candidate
 from .names import UniqueNames
@@ -13,6 +15,27 @@ from .ranking import Ranked, rank_concepts
 
 #: (rows (B, n), scores (B, n)) for the mentions at these places and n rows wanted.
 Search = Callable[[np.ndarray, int], tuple[np.ndarray, np.ndarray]]
+
+Generate = TypeVar("Generate", bound=Callable[..., Any])
+
+
+def checked(generate: Generate) -> Generate:
+    """A `generate` (`types.CandidateGenerator`) that looks at what it is asked first: k is at most the
+    number of concepts, which is all there can be; Faiss takes no longer numbers than 64 bits.
+
+    RAISES (TermlinkError): TL509 for one string, whose letters would be the mentions.
+    """
+
+    @functools.wraps(generate)
+    def wrapped(
+        self: Any, mentions: Sequence[str], *, k: int, allowed: Optional[np.ndarray] = None
+    ) -> list[list[Candidate]]:
+        if isinstance(mentions, (str, bytes)):
+            raise TermlinkError("TL509", found=type(mentions).__name__)
+        most = max(1, self.kb.terminology.n_concepts)
+        return generate(self, mentions, k=min(k, most), allowed=allowed)
+
+    return wrapped  # type: ignore[return-value]
 
 
 def make_candidates(

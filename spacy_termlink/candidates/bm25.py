@@ -10,7 +10,7 @@ import numpy as np
 from ..lexical.bm25 import Bm25Index
 from ..lexical.stopwords import content_words
 from ..types import Candidate, KnowledgeBase
-from .base import make_candidates, unique
+from .base import checked, make_candidates, unique
 from .ranking import Ranked
 
 
@@ -30,6 +30,7 @@ class Bm25Candidates:
     def __init__(self, kb: KnowledgeBase) -> None:
         self.kb = kb
 
+    @checked
     def generate(
         self, mentions: Sequence[str], *, k: int, allowed: Optional[np.ndarray] = None
     ) -> list[list[Candidate]]:

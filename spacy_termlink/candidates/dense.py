@@ -8,7 +8,7 @@ import numpy as np
 
 from ..text import normalize
 from ..types import Candidate, KnowledgeBase
-from .base import make_candidates, search_concepts, unique
+from .base import checked, make_candidates, search_concepts, unique
 from .faiss_index import DenseIndex, build_index
 
 
@@ -28,6 +28,7 @@ class NearestNames:
         self.embed = embed
         self.tier = tier
 
+    @checked
     def generate(
         self, mentions: Sequence[str], *, k: int, allowed: Optional[np.ndarray] = None
     ) -> list[list[Candidate]]:

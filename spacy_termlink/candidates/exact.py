@@ -9,7 +9,7 @@ from ..lexical.capitals import is_other_plural, is_said, is_written_so
 from ..terminology.store import Terminology
 from ..text import normalize, variants
 from ..types import Candidate, KnowledgeBase
-from .base import make_candidates
+from .base import checked, make_candidates
 from .ranking import Ranked
 
 #: Up to this many letters an upper-case name is taken for an abbreviation.
@@ -27,6 +27,7 @@ class ExactCandidates:
     def __init__(self, kb: KnowledgeBase) -> None:
         self.kb = kb
 
+    @checked
     def generate(
         self, mentions: Sequence[str], *, k: int, allowed: Optional[np.ndarray] = None
     ) -> list[list[Candidate]]:

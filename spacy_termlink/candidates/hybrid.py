@@ -12,7 +12,7 @@ from ..lexical.guard import judge
 from ..text import normalize, variants
 from ..types import Candidate, CandidateGenerator, KnowledgeBase
 from .answers import KeptAnswers
-from .base import make_candidates, search_concepts, unique
+from .base import checked, make_candidates, search_concepts, unique
 from .exact import exact_concepts
 from .ranking import Ranked
 from .spelled import doubtful_score, is_lookalike, misspelled_share, spelled_concepts
@@ -47,6 +47,7 @@ class HybridCandidates:
         self.complete = complete
         self.answers = KeptAnswers(KEPT_ANSWERS)
 
+    @checked
     def generate(
         self, mentions: Sequence[str], *, k: int, allowed: Optional[np.ndarray] = None
     ) -> list[list[Candidate]]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..text import normalize
 from ..types import Candidate, KnowledgeBase
-from .base import make_candidates, search_concepts, unique
+from .base import checked, make_candidates, search_concepts, unique
 
 
 class NgramCandidates:
@@ -20,6 +20,7 @@ class NgramCandidates:
     def __init__(self, kb: KnowledgeBase) -> None:
         self.kb = kb
 
+    @checked
     def generate(
         self, mentions: Sequence[str], *, k: int, allowed: Optional[np.ndarray] = None
     ) -> list[list[Candidate]]:

@@ -38,7 +38,7 @@ def annotate_command(
         typer.Option(help="Format of the output. Default: by its suffix (.csv is omop)."),
     ] = None,
     n_process: Annotated[
-        int, typer.Option(min=1, help="Processes to work with: one a processor.")
+        int, typer.Option(min=1, max=1024, help="Processes to work with: one a processor.")
     ] = 1,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the unfinished run of this output.")

@@ -17,7 +17,7 @@ def cluster_command(
     kb: Annotated[Path, typer.Argument(metavar="KB", help="KB folder.")],
     m: Annotated[int, typer.Option("-m", help="Nearest names searched for each name.", min=1)] = 30,
     thresholds: Annotated[
-        int, typer.Option(help="Thresholds of the cosine, evenly spread from 0.", min=1)
+        int, typer.Option(help="Thresholds of the cosine, evenly spread from 0.", min=1, max=10_000)
     ] = 100,
     pairs: Annotated[
         Optional[Path],

@@ -65,7 +65,7 @@ def convert_command(
         bool, typer.Option("--suppressed", help="rrf: suppressed and obsolete names, too.")
     ] = False,
     n_process: Annotated[
-        int, typer.Option(min=1, help="Processes; 2 pay for millions of names.")
+        int, typer.Option(min=1, max=1024, help="Processes; 2 pay for millions of names.")
     ] = 1,
 ) -> None:
     """Convert an ontology, classification or table to a terminology folder."""

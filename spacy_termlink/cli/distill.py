@@ -40,7 +40,7 @@ def distill_command(
         Optional[Path],
         typer.Option(help="JSONL with 'text', as heldout.jsonl of mining: names to leave out."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the order of the texts.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the order of the texts.")] = 0,
     json_path: Annotated[
         Optional[Path],
         typer.Option("--json", help="Write the figures as JSON to this file; - for stdout."),

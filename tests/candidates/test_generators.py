@@ -65,6 +65,17 @@ def test_batch_and_single_agree_and_repeats_share_nothing(generator):
         assert np.allclose([c.score for c in alone], [c.score for c in found], atol=1e-4)
 
 
+def test_one_string_is_no_list_of_mentions(generator):
+    with pytest.raises(TermlinkError, match="TL509.* not one str"):
+        generator.generate("seizure", k=1)
+
+
+def test_k_may_be_any_number(kb, generator):
+    everything = generator.generate(["seizure"], k=kb.terminology.n_concepts)
+    assert generator.generate(["seizure"], k=10**20) == everything
+    assert generator.generate(["seizure"], k=10**10) == everything
+
+
 @pytest.mark.parametrize("mention", ODD)
 def test_odd_mentions(generator, mention):
     found = generator.generate([mention, "seizure"], k=2)

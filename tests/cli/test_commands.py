@@ -327,6 +327,27 @@ def test_an_empty_path_is_not_the_current_folder(tiny_kb, tmp_path, monkeypatch,
     assert [path.name for path in tmp_path.iterdir()] == ["notes.jsonl"]
 
 
+def test_search_for_more_concepts_than_there_are(tiny_kb):
+    found = [termlink("search", tiny_kb, "fits", "--json", "-k", k) for k in (1000, 10**10, 10**20)]
+    assert {result.exit_code for result in found} == {0}
+    assert found[0].output == found[1].output == found[2].output
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["cluster", "KB", "--thresholds", 10**20],
+        ["annotate", "KB", "notes.jsonl", "-o", "out.jsonl", "--n-process", 10**20],
+        ["convert", "a.obo", "--n-process", 10**20],
+        ["distill", "encoder", "terminology", "-o", "out", "--seed", 10**20],
+        ["distill", "encoder", "terminology", "-o", "out", "--seed", -1],
+    ],
+)
+def test_numbers_that_no_machine_can_take_are_usage_errors(tiny_kb, args):
+    result = termlink(*(tiny_kb if arg == "KB" else arg for arg in args))
+    assert result.exit_code == 2 and "Invalid value" in result.stderr
+
+
 def test_search_for_nothing(tiny_kb):
     for text in ("", " \n", "\u200b\0"):
         result = termlink("search", tiny_kb, text)
