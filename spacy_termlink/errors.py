@@ -110,6 +110,7 @@ MESSAGES = {
     "TL814": "{path} is named twice among input, output and reject file: one would overwrite the other.",
     "TL815": "{path} has two fields '{field}'. Rename one of them, or name another with {option}.",
     "TL816": "The manifest.json of the unfinished run in {folder} is damaged, so it cannot be told what that was begun with. Delete that folder to start anew.",
+    "TL819": "{path} is one JSON value over all its lines, not jsonl: one object a line is wanted, as 'jq -c .[]' makes them of an array.",
     "TL818": "No KB folder and no pipeline is named.",
     "TL817": "Another process works on {folder}. Wait until it is done, or write another output.",
     "TL860": "The notes have no column '{name}' (found: {found}). Name the column of the {what} with {what}=.",

@@ -6,6 +6,7 @@ import sys
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Optional, Union
 
@@ -87,7 +88,7 @@ class NoteSource:
         """Every note in order, and a reject in the place of each that is none.
 
         RAISES (TermlinkError): TL802 or TL815 if a field is missing or there twice, TL803 if there is no
-            note at all.
+            note at all, TL819 for JSON that is no jsonl.
         """
         n_items = 0
         for item in self._items():
@@ -117,10 +118,10 @@ class NoteSource:
     def _rows(self) -> Iterator[Row]:
         path = Path(self.path)
         if self.kind == "stdin":
-            yield from _json_rows(sys.stdin.buffer)
+            yield from _json_rows(sys.stdin.buffer, "stdin")
         elif self.kind == "jsonl":
             with path.open("rb") as file:
-                yield from _json_rows(file)
+                yield from _json_rows(file, self.path)
         elif self.kind == "csv":
             yield from _csv_rows(path, self._choose)
         else:
@@ -199,20 +200,34 @@ def _table_files(folder: Path) -> list[Path]:
     )
 
 
-def _json_rows(lines: Iterable[bytes]) -> Iterator[Row]:
+def _json_rows(lines: Iterable[bytes], path: str) -> Iterator[Row]:
+    """RAISES (TermlinkError): TL819 for an array, or an object over several lines."""
+    full = _full_lines(lines)
+    head = list(islice(full, 2))
+    first = head[0][1].strip() if head else b""
+    opens = first.startswith(b"[") or first == b"{"
+    # a single bad line has a good one behind it
+    if opens and isinstance(_json_row(*head[-1]), Reject):
+        raise TermlinkError("TL819", path=path)
+    for number, raw in chain(head, full):
+        yield number, _json_row(number, raw)
+
+
+def _full_lines(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
     for number, raw in enumerate(lines, start=1):
         raw = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
-        if not raw.strip():
-            continue
-        try:
-            row = json.loads(raw.decode("utf8"))
-        except UnicodeDecodeError:
-            yield number, Reject(number, None, "not_utf8")
-        except (ValueError, RecursionError):
-            yield number, Reject(number, None, "broken_json")
-        else:
-            good = isinstance(row, dict)
-            yield number, row if good else Reject(number, None, "not_an_object")
+        if raw.strip():
+            yield number, raw
+
+
+def _json_row(number: int, raw: bytes) -> Union[dict[str, Any], Reject]:
+    try:
+        row = json.loads(raw.decode("utf8"))
+    except UnicodeDecodeError:
+        return Reject(number, None, "not_utf8")
+    except (ValueError, RecursionError):
+        return Reject(number, None, "broken_json")
+    return row if isinstance(row, dict) else Reject(number, None, "not_an_object")
 
 
 def _csv_rows(path: Path, choose: Any) -> Iterator[Row]:

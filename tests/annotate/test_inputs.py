@@ -124,6 +124,31 @@ def test_a_bad_line_is_rejected_and_the_rest_goes_on(tmp_path, line, note_id, co
     assert code in REJECT_CODES
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        json.dumps([{"id": 1, "text": "Fever"}]),
+        json.dumps([{"id": 1, "text": "Fever"}, {"id": 2, "text": "Fits"}], indent=2),
+        json.dumps({"id": 1, "text": "Fever"}, indent=2),
+        '\ufeff\n[{"id": 1, "text": "Fever"},\n{"id": 2, "text": "Fever"}]\n',
+        '[\n{"id": 1, "text": "Fever"},\n{"id": 2, "text": "Fever"}\n]',
+    ],
+)
+def test_json_that_is_no_jsonl_is_told_so(tmp_path, monkeypatch, data):
+    (tmp_path / "n.jsonl").write_text(data, encoding="utf8")
+    with pytest.raises(TermlinkError, match=r"TL819.*n\.jsonl .* one object a line"):
+        read(tmp_path / "n.jsonl")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data.encode())))
+    with pytest.raises(TermlinkError, match="TL819.*stdin"):
+        read("-")
+
+
+@pytest.mark.parametrize("line", [b"{", b"[", b'["a", "Fever"]'])
+def test_a_first_line_like_that_is_a_bad_one_if_a_good_one_follows(tmp_path, line):
+    items = read(jsonl(tmp_path / "n.jsonl", line, {"id": "x", "text": "Fever"}))
+    assert notes_of(items) == [("x", "Fever")] and len(items) == 2
+
+
 def test_a_whole_surrogate_pair_is_text(tmp_path):
     items = read(jsonl(tmp_path / "n.jsonl", b'{"id": "a", "text": "\\ud83d\\ude00 fever"}'))
     assert notes_of(items) == [("a", "😀 fever")]
