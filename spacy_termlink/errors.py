@@ -129,6 +129,7 @@ MESSAGES = {
     "TL854": "No KB '{name}' is served here. There: {known}.",
     "TL855": "The text cannot be read: {reason}.",
     "TL856": "The request names another host than this machine. Serve with --host to be reached by name.",
+    "TL858": "The request cannot be answered: {reason}.",
     "TL857": "The body of the request did not arrive within {seconds} s.",
     # text and lexical
     "TL201": "{path} is not a dictionary of names: {reason}. Build the KB again.",

@@ -158,8 +158,15 @@ def _add_errors(app: FastAPI) -> None:
     async def invalid(_: Request, error: RequestValidationError) -> Response:
         # without "input", which FastAPI's own answer repeats: it may be a note
         places = [(".".join(map(str, e["loc"])), e["msg"]) for e in error.errors()]
-        detail = "; ".join(f"{place}: {message}" for place, message in places)
-        return JSONResponse({"detail": detail}, 422)
+        reason = "; ".join(f"{place}: {message}" for place, message in places)
+        return JSONResponse({"detail": str(TermlinkError("TL858", reason=reason))}, 422)
+
+    @app.exception_handler(HTTPException)
+    async def refuse_http(_: Request, error: HTTPException) -> Response:
+        # FastAPI answers broken JSON with 422, and bytes that are no UTF-8 with 400
+        status = 422 if error.status_code == 400 else error.status_code
+        refusal = TermlinkError("TL858", reason=str(error.detail))
+        return JSONResponse({"detail": str(refusal)}, status, error.headers)
 
 
 def _check_length(what: str, text: str, most: int) -> None:

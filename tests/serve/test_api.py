@@ -153,6 +153,26 @@ def test_annotate_refuses(client, text, expected):
     assert refusal(client.post("/annotate", json={"text": text})) == expected
 
 
+@pytest.mark.parametrize("path", ["/annotate", "/search"])
+@pytest.mark.parametrize(
+    "body",
+    [b'{"text": "f\xeevre"}', b'{"text": "secretword', b"", b'["secretword"]', b'{"secretword": 1}',
+     b"\xff\xfe", b"[" * 9_000],
+)  # fmt: skip
+def test_a_body_that_is_no_request(client, path, body):
+    response = client.post(path, content=body, headers={"Content-Type": "application/json"})
+    assert refusal(response) == (422, "TL858") and "[[" not in response.text
+
+
+@pytest.mark.parametrize(
+    "method, path, status",
+    [("GET", "/nowhere", 404), ("GET", "/static/x", 404), ("DELETE", "/search", 405),
+     ("GET", "/search", 422), ("GET", "/search?text=a&k=0", 422)],
+)  # fmt: skip
+def test_a_request_for_what_is_not_there(client, method, path, status):
+    assert refusal(client.request(method, path)) == (status, "TL858")
+
+
 def test_after_a_refusal_it_goes_on(client):
     assert client.post("/annotate", json={"text": "slowly"}).status_code == 504
     time.sleep(1.2)  # the slow note keeps its thread
