@@ -95,18 +95,12 @@ def served(pipeline):
 
 
 @pytest.fixture(scope="session")
-def log():
-    """Lines of the server's log."""
-    return []
-
-
-@pytest.fixture(scope="session")
-def address(served, run_server, log):
+def address(served, run_server):
     """Address of a server over the pipeline, with narrow limits."""
     pytest.importorskip("fastapi", reason="needs the extra serve")
     from spacy_termlink.serve.app import make_app
     from spacy_termlink.serve.guard import Limits
 
     limits = Limits(max_chars=2_000, seconds=0.5, max_search_chars=100)
-    with run_server(make_app(served, limits=limits, log=log.append)) as found:
+    with run_server(make_app(served, limits=limits)) as found:
         yield found
