@@ -115,6 +115,16 @@ def test_settings_changed_later_are_saved_unless_overridden(make_nlp, tmp_path):
     assert loaded.get_pipe("term_linker").cfg["threshold"] == 0.9
 
 
+def test_exclude_of_the_pipeline_is_not_passed_on(make_nlp):
+    """What docs/pipeline.md says of spaCy."""
+    nlp = make_nlp()
+    whole, linker = len(nlp.to_bytes()), nlp.get_pipe("term_linker")
+    assert len(nlp.to_bytes(exclude=["kb"])) == whole
+    assert len(linker.to_bytes(exclude=["vocab", "kb"])) < 1000 < len(linker.to_bytes())
+    linker.cfg["save_kb"] = "path"
+    assert len(nlp.to_bytes()) < whole / 2
+
+
 def test_exclude_kb(make_nlp, tmp_path):
     linker = make_nlp().get_pipe("term_linker")
     linker.to_disk(tmp_path / "component", exclude=["kb", "vocab"])
