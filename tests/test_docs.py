@@ -82,6 +82,9 @@ def workplace(tmp_path_factory, tiny_kb, tiny_terminology, tiny_encoder):
         shutil.copytree(tiny_terminology, folder / "terminologies" / name)
     shutil.copytree(tiny_encoder, folder / "assets" / "fetched" / "minilm")
     shutil.copytree(ROOT / "assets" / "notes", folder / "assets" / "notes")
+    with (folder / "assets" / "notes" / "hpo_mentions.jsonl").open("a") as file:
+        # one of the small terminology: index --add-names refuses a file that adds no name
+        file.write('{"text": "funny turn", "concepts": ["T:0003"], "split": "test"}\n')
     shutil.copytree(ROOT / "configs", folder / "configs", dirs_exist_ok=True)
     return folder
 
