@@ -16,8 +16,11 @@ from typing import NamedTuple
 
 import pytest
 import typer
+from spacy.tokens import Span
+from spacy.tokens.underscore import Underscore
 
 from spacy_termlink.cli import COMMANDS, app
+from spacy_termlink.pipeline.extensions import SPAN_EXTENSIONS
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -89,8 +92,17 @@ def workplace(tmp_path_factory, tiny_kb, tiny_terminology, tiny_encoder):
     return folder
 
 
+@pytest.fixture
+def own_extensions():
+    """Attributes that a page's components set on spans (negspaCy's `negex`) go with the page."""
+    before = set(Underscore.span_extensions)
+    yield
+    for name in set(Underscore.span_extensions) - before - set(SPAN_EXTENSIONS):
+        Span.remove_extension(name)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_page_runs(page, workplace, monkeypatch):
+def test_page_runs(page, workplace, monkeypatch, own_extensions):
     """Blocks in the page's order: a later one may use what an earlier one made."""
     monkeypatch.chdir(workplace)
     names = {"__name__": "docs"}
