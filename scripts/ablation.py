@@ -114,7 +114,7 @@ def main() -> None:
         finished(runs / f"{key}-{seed}.json", about, make)
     rows = {name: [key_of(*setting) for setting in rows.values()] for name, rows in TABLES.items()}
     names = {name: list(rows) for name, rows in TABLES.items()}
-    write_tables(args.output, runs, names, rows, held.concepts_of_mentions)
+    write_tables(args.output, runs, names, rows, held)
 
 
 def parse_args() -> argparse.Namespace:

@@ -14,7 +14,7 @@ from spacy_termlink.evaluation.clustering import Clustering, Owners, find_neighb
 from spacy_termlink.evaluation.gains import Gains
 from spacy_termlink.evaluation.mention_set import prepare_mentions
 from spacy_termlink.evaluation.mentions import read_mentions
-from spacy_termlink.evaluation.overlap import BANDS, bands
+from spacy_termlink.evaluation.overlap import BANDS, bands, tokens
 from spacy_termlink.evaluation.ranking import METRICS, mention_figures
 from spacy_termlink.files import write_json
 from spacy_termlink.terminology.store import Terminology
@@ -26,6 +26,11 @@ M_NEAREST = 30
 NAMES_SEARCHED = 64
 SHOWN = ("hits@1", "hits@10", "ndcg@10")
 CLUSTERING = ("precision", "recall", "f1")
+BANDS_TITLE = """## Hits@1 by overlap degree
+
+With the names of the concept that are searched, and the difference to the untrained encoder.
+
+"""
 
 
 class HeldOut:
@@ -44,7 +49,8 @@ class HeldOut:
         #: Concept of each mention: the unit of the bootstrap.
         self.concepts_of_mentions = [mention.concepts[0] for mention in self._mentions.mentions]
         self._forms = [normalize(mention.text) for mention in self._mentions.mentions]
-        self._bands = bands(self._mentions.overlap)
+        #: Band of each mention's overlap with the names that its concept is found by.
+        self.bands = bands(self._degrees())
 
     def measure(self, encoder: object) -> dict:
         """Figures of an encoder: clustering at the best F1, and every mention's figures by dense
@@ -56,18 +62,23 @@ class HeldOut:
             "n_mentions": len(figures),
             "clustering": best,
             "means": dict(zip(METRICS, figures.mean(axis=0).tolist(), strict=True)),
-            "bands": {
-                band: {
-                    "n": self._bands.count(band),
-                    "hits@1": float(figures[[b == band for b in self._bands], 0].mean()),
-                }
-                for band in BANDS
-                if band in self._bands
-            },
             "mentions": {
                 metric: figures[:, METRICS.index(metric)].round(6).tolist() for metric in SHOWN
             },
         }
+
+    def _degrees(self) -> np.ndarray:
+        """Share of each mention's words that the names of its concept hold which are searched: none of
+        the mentions is among them."""
+        terminology, forms = self._terminology, set(self._forms)
+        degrees = []
+        for concept, form in zip(self.concepts_of_mentions, self._forms, strict=True):
+            rows = terminology.name_rows(terminology.row(concept))
+            left = [r for r in rows if terminology.name_normalized(r) not in forms]
+            held = frozenset().union(*(tokens(terminology.name_text(r)) for r in left))
+            wanted = tokens(form)
+            degrees.append(len(wanted & held) / len(wanted) if wanted else np.nan)
+        return np.array(degrees)
 
     def _cluster(self, vectors: np.ndarray) -> dict:
         """Are two names of held-out concepts synonyms?"""
@@ -110,13 +121,14 @@ def write_tables(
     runs: Path,
     names: dict[str, list[str]],
     keys: dict[str, list[str]],
-    units: Sequence[str],
+    held: HeldOut,
 ) -> None:
     """Write OUT/ablation.md and OUT/ablation.json from the finished runs, and print the former.
 
     names, keys (dict[str, list[str]]): Rows of each table, and the names of their runs.
-    units (Sequence[str]): What is resampled, one for each mention.
+    held (HeldOut): What the runs were measured on; its concepts are resampled.
     """
+    units = held.concepts_of_mentions
     untrained = read_runs(runs, ["untrained"])["untrained"]
     report: dict = {"about": untrained[0]["about"], "tables": {}}
     n, cluster = untrained[0]["n_mentions"], untrained[0]["clustering"]
@@ -139,10 +151,11 @@ def write_tables(
             name: row_figures(each, rows[first], units) for name, each in rows.items()
         }
         parts.append(f"## {table}\n\n{markdown(report['tables'][table], first)}")
-    sampling = report["tables"].get("sampling", {})
-    bands_of = {name: row["bands"] for name, row in sampling.items()}
-    if bands_of:
-        parts.append(f"## Hits@1 by overlap degree\n\n{band_table(bands_of)}")
+        if table == "sampling":
+            report["bands"] = {
+                name: band_figures(each, untrained, held) for name, each in rows.items()
+            }
+            parts.append(BANDS_TITLE + band_table(report["bands"]))
     text = "\n".join(parts)
     write_json(out / "ablation.json", report)
     (out / "ablation.md").write_text(text, encoding="utf8")
@@ -175,16 +188,25 @@ def row_figures(runs: list[dict], first: list[dict], units: Sequence[str]) -> di
     for i, key in enumerate(SHOWN):
         figures[key]["difference"] = float(difference[:, i].mean())
         figures[key]["ci"] = list(intervals[i])
-    bands_of = {
-        band: float(np.mean([run["bands"][band]["hits@1"] for run in runs]))
-        for band in runs[0]["bands"]
-    }
     seconds = [run.get("training", {}).get("train_seconds", 0.0) for run in runs]
-    n_of = {band: row["n"] for band, row in runs[0]["bands"].items()}
-    return {
-        "seeds": len(runs), "train_seconds": float(np.mean(seconds)), **figures,
-        "bands": {band: {"n": n_of[band], "hits@1": value} for band, value in bands_of.items()},
-    }  # fmt: skip
+    return {"seeds": len(runs), "train_seconds": float(np.mean(seconds)), **figures}
+
+
+def band_figures(runs: list[dict], untrained: list[dict], held: HeldOut) -> dict:
+    """Hits@1 by overlap degree, and the paired difference to the untrained encoder."""
+    hits, before = mention_means(runs)[:, 0], mention_means(untrained)[:, 0]
+    found = {}
+    for band in BANDS:
+        places = [i for i, each in enumerate(held.bands) if each == band]
+        if places:
+            difference = (hits - before)[places]
+            units = [held.concepts_of_mentions[i] for i in places]
+            found[band] = {
+                "n": len(places), "hits@1": float(hits[places].mean()),
+                "difference": float(difference.mean()),
+                "ci": list(mean_intervals(difference[:, None], units)[0]),
+            }  # fmt: skip
+    return found
 
 
 def mention_means(runs: list[dict]) -> np.ndarray:
@@ -211,11 +233,14 @@ def markdown(rows: dict, first: str) -> str:
 
 
 def band_table(rows: dict) -> str:
-    """Hits@1 by overlap degree of mention and name."""
-    names = list(next(iter(rows.values())))
-    counts = [f"{band} (n {next(iter(rows.values()))[band]['n']})" for band in names]
-    lines = [["", *counts], ["---"] * (len(counts) + 1)]
-    lines += [
-        [name, *(f"{row[band]['hits@1']:.3f}" for band in names)] for name, row in rows.items()
-    ]
+    """Hits@1 by overlap degree of mention and names, with the difference to the untrained encoder."""
+    counts = {band: row["n"] for band, row in next(iter(rows.values())).items()}
+    lines = [["", *(f"{band} (n {n})" for band, n in counts.items())], ["---"] * (len(counts) + 1)]
+    for name, row in rows.items():
+        cells = [f"{row[band]['hits@1']:.3f}" for band in counts]
+        if name != "untrained":
+            for i, band in enumerate(counts):
+                low, high = row[band]["ci"]
+                cells[i] += f" ({row[band]['difference']:+.3f} [{low:+.3f}, {high:+.3f}])"
+        lines.append([name, *cells])
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)

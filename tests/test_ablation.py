@@ -43,6 +43,14 @@ def test_tables_of_finished_runs(ablation, tiny_terminology, tiny_encoder, tmp_p
         key: shared[key] for key in ("hits@1", "hits@10", "ndcg@10")
     }
     assert shared["hits@1"]["difference"] == 0
+    bands = json.loads((tmp_path / "ablation.json").read_text())["bands"]
+    assert set(bands) == set(sampling)
+    for name, row in bands.items():
+        n = sum(each["n"] for each in row.values())
+        total = sum(each["n"] * each["hits@1"] for each in row.values())
+        assert total / n == pytest.approx(sampling[name]["hits@1"]["mean"], abs=1e-5)
+    # a mention is no name that is searched: not all its words are there
+    assert len(row) > 1
     each = [json.loads(path.read_text()) for path in sorted((tmp_path / "runs").glob("*none*"))]
     hits = [run["means"]["hits@1"] for run in each]
     assert sampling["no hard negatives"]["hits@1"]["mean"] == pytest.approx(sum(hits) / 2)
