@@ -75,11 +75,14 @@ def check_writable(path: Path) -> None:
             return
         target = find_target(path)
         folder = next(parent for parent in target.parents if parent.exists())
-        # in the folder itself, since a disk may be full or only read, and a name too long
-        name = target.name if folder == target.parent else "x"
-        part = folder / f".{name}.{uuid.uuid4().hex[:8]}.part"
-        part.touch(exist_ok=False)
-        part.unlink()
+        if (
+            folder == target.parent
+        ):  # the name of the part that `atomic_file` writes may be too long
+            with suppress(FileNotFoundError):
+                os.lstat(folder / f".{target.name}.{'0' * 8}.part")
+        # in the folder itself, since a disk may be only read; without a name, which a kill would leave
+        with tempfile.TemporaryFile(dir=folder):
+            pass
     except OSError as error:
         raise TermlinkError("TL006", path=path, reason=error.strerror or error) from error
 

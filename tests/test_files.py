@@ -2,6 +2,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -170,3 +171,18 @@ def test_a_file_in_the_place_of_a_folder_is_said(tmp_path):
     inside = tmp_path / "file" / "out"
     with pytest.raises(TermlinkError, match="TL006.*file/out"), atomic_file(inside):
         raise AssertionError
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="files without a name")
+def test_what_is_tried_out_has_no_name_that_a_kill_would_leave(tmp_path, monkeypatch):
+    seen = []
+    opened = tempfile.TemporaryFile
+
+    def open_and_look(**where):
+        file = opened(**where)
+        seen.append(list(tmp_path.iterdir()))
+        return file
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", open_and_look)
+    check_writable(tmp_path / "file")
+    assert seen == [[]]
