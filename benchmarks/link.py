@@ -21,7 +21,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import spacy
-from scispacy_side import ENVIRONMENT, ScispacySide, make_environment
+from scispacy_side import ScispacySide, add_options, make_environment
 from spacy.tokens import Doc
 
 from spacy_termlink.candidates import make_generator
@@ -108,15 +108,7 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument("--repeat", type=int, default=3, help="runs per figure (default 3)")
     parser.add_argument("--no-build", action="store_true", help="do not time the build of our KB")
     parser.add_argument("--no-scispacy", action="store_true", help="our side alone")
-    parser.add_argument(
-        "--scispacy-env", type=Path, default=ENVIRONMENT, help=f"its environment ({ENVIRONMENT})"
-    )
-    parser.add_argument(
-        "--scispacy-python",
-        default=None,
-        help="interpreter for it, 3.10 to 3.12 (default: this one)",
-    )
-    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    add_options(parser)
     return parser.parse_args()
 
 

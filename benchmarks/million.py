@@ -24,7 +24,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from scispacy_side import ENVIRONMENT, make_environment
+from scispacy_side import add_options, make_environment
 
 from spacy_termlink.encoders import load_encoder
 from spacy_termlink.kb import TermKB, build_kb
@@ -102,9 +102,7 @@ def parse_args() -> argparse.Namespace:
     )  # fmt: skip
     parser.add_argument("--ef-construction", type=int, default=200)
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--scispacy-env", type=Path, default=ENVIRONMENT)
-    parser.add_argument("--scispacy-python", default=None)
-    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    add_options(parser)
     return parser.parse_args()
 
 
@@ -132,6 +130,7 @@ def join(sources: list[Path], n_names: int, path: Path) -> Terminology:
 
 
 def concepts(sources: list[Path], n_names: int) -> Iterator[Concept]:
+    """Living concepts of all sources, each id once, up to a number of names."""
     seen = set()
     for terminology in map(Terminology.open, sources):
         for row in range(terminology.n_concepts):

@@ -1,5 +1,6 @@
 """Starts scispaCy's process, and passes work to it."""
 
+import argparse
 import json
 import os
 import subprocess
@@ -11,6 +12,19 @@ REQUIREMENTS = ("scispacy==0.6.2", "spacy==3.8.18", "numpy==1.26.4")
 VERSION = f"py{sys.version_info[0]}.{sys.version_info[1]}"
 ENVIRONMENT = Path(tempfile.gettempdir()) / "spacy-termlink-bench" / f"scispacy-0.6.2-{VERSION}"
 WORKER = Path(__file__).parent / "scispacy_worker.py"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Options of a benchmark that runs beside scispaCy."""
+    parser.add_argument(
+        "--scispacy-env", type=Path, default=ENVIRONMENT, help=f"its environment ({ENVIRONMENT})"
+    )
+    parser.add_argument(
+        "--scispacy-python",
+        default=None,
+        help="interpreter for it, 3.10 to 3.12 (default: this one)",
+    )
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
 
 
 def make_environment(folder: Path, python: str | None) -> Path:

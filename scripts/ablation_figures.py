@@ -14,7 +14,7 @@ from spacy_termlink.evaluation.clustering import Clustering, Owners, find_neighb
 from spacy_termlink.evaluation.gains import Gains
 from spacy_termlink.evaluation.mention_set import prepare_mentions
 from spacy_termlink.evaluation.mentions import read_mentions
-from spacy_termlink.evaluation.overlap import BANDS, bands, tokens
+from spacy_termlink.evaluation.overlap import BANDS, bands, overlap_degrees
 from spacy_termlink.evaluation.ranking import METRICS, mention_figures
 from spacy_termlink.files import write_json
 from spacy_termlink.terminology.store import Terminology
@@ -50,7 +50,12 @@ class HeldOut:
         self.concepts_of_mentions = [mention.concepts[0] for mention in self._mentions.mentions]
         self._forms = [normalize(mention.text) for mention in self._mentions.mentions]
         #: Band of each mention's overlap with the names that its concept is found by.
-        self.bands = bands(self._degrees())
+        queries = [[form] for form in self._forms]
+        self.bands = bands(
+            overlap_degrees(
+                terminology, queries, self._mentions.any_gold, without=frozenset(self._forms)
+            )
+        )
 
     def measure(self, encoder: object) -> dict:
         """Figures of an encoder: clustering at the best F1, and every mention's figures by dense
@@ -66,19 +71,6 @@ class HeldOut:
                 metric: figures[:, METRICS.index(metric)].round(6).tolist() for metric in SHOWN
             },
         }
-
-    def _degrees(self) -> np.ndarray:
-        """Share of each mention's words that the names of its concept hold which are searched: none of
-        the mentions is among them."""
-        terminology, forms = self._terminology, set(self._forms)
-        degrees = []
-        for concept, form in zip(self.concepts_of_mentions, self._forms, strict=True):
-            rows = terminology.name_rows(terminology.row(concept))
-            left = [r for r in rows if terminology.name_normalized(r) not in forms]
-            held = frozenset().union(*(tokens(terminology.name_text(r)) for r in left))
-            wanted = tokens(form)
-            degrees.append(len(wanted & held) / len(wanted) if wanted else np.nan)
-        return np.array(degrees)
 
     def _cluster(self, vectors: np.ndarray) -> dict:
         """Are two names of held-out concepts synonyms?"""

@@ -75,9 +75,8 @@ def check_writable(path: Path) -> None:
             return
         target = find_target(path)
         folder = next(parent for parent in target.parents if parent.exists())
-        if (
-            folder == target.parent
-        ):  # the name of the part that `atomic_file` writes may be too long
+        # the name of the part that `atomic_file` writes may be too long
+        if folder == target.parent:
             with suppress(FileNotFoundError):
                 os.lstat(folder / f".{target.name}.{'0' * 8}.part")
         # in the folder itself, since a disk may be only read; without a name, which a kill would leave

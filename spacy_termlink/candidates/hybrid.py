@@ -117,12 +117,7 @@ class HybridCandidates:
             return ranked
         wrong, unsure = judge(text, names)
         if any(wrong):
-            wrong += [False] * (len(ranked) - len(wrong))
-            changed = [
-                (doubtful if w else found[0], *found[1:])
-                for w, found in zip(wrong, ranked, strict=True)
-            ]
-            ranked = sorted(changed, key=lambda found: (-found[0], *found[1:]))
+            ranked = _put_under(doubtful, ranked, wrong + [False] * (len(ranked) - len(wrong)))
         first = ranked[0]
         if first[0] <= doubtful:
             return ranked
@@ -142,11 +137,7 @@ class HybridCandidates:
                 return False
             return terminology.name_normalized(name_row) in (text, *variants(text))
 
-        changed = [
-            (min(r[0], doubtful) if is_other(r[3]) else r[0], *r[1:]) if r[0] > doubtful else r
-            for r in ranked
-        ]
-        return sorted(changed, key=lambda found: (-found[0], *found[1:]))
+        return _put_under(doubtful, ranked, [r[0] > doubtful and is_other(r[3]) for r in ranked])
 
     def _join(
         self, hits: list[list[Ranked]], similar: list[list[Ranked]], k: int
@@ -242,6 +233,15 @@ def completed(generator: CandidateGenerator) -> CandidateGenerator:
 def _is_decided(named: list[Ranked]) -> bool:
     """Whether a mention is an exact name, of a single concept."""
     return len(named) == 1 and named[0][0] > MOST
+
+
+def _put_under(score: float, ranked: Sequence[Ranked], wrong: Sequence[bool]) -> list[Ranked]:
+    """Those that are wrong get no more than a score; sorted anew."""
+    changed = [
+        (min(r[0], score), *r[1:]) if is_wrong else r
+        for r, is_wrong in zip(ranked, wrong, strict=True)
+    ]
+    return sorted(changed, key=lambda found: (-found[0], *found[1:]))
 
 
 def _digest(allowed: np.ndarray) -> bytes:

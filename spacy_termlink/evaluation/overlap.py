@@ -1,6 +1,6 @@
 """Overlap degree: how many words of a mention the names of its gold concept hold (seed 002)."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import numpy as np
 
@@ -23,19 +23,28 @@ def tokens(text: str) -> frozenset[str]:
 
 
 def overlap_degrees(
-    terminology: Terminology, queries: Sequence[Sequence[str]], golds: Sequence[Sequence[str]]
+    terminology: Terminology,
+    queries: Sequence[Sequence[str]],
+    golds: Sequence[Sequence[str]],
+    *,
+    without: Set[str] = frozenset(),
 ) -> np.ndarray:
     """Degree of every mention: |tokens of query and of any name| / |tokens of query| (seed 002;
     DESIGN.md, section 7), over all names of the gold concept.
 
     queries (Sequence[Sequence[str]]): (N,) lists: what each mention is searched by.
     golds (Sequence[Sequence[str]]): (N,) lists of living gold ids.
+    without (Set[str]): Normal forms of names that do not count, since they are not searched.
     RETURNS (np.ndarray): (N,): the highest over a mention's queries and its gold concepts; NaN
         where there is no gold concept, or no query has a token.
     """
     held: dict[str, frozenset[str]] = {}
     for gold_id in {i for gold in golds for i in gold}:
-        rows = terminology.name_rows(terminology.row(gold_id))
+        rows = [
+            row
+            for row in terminology.name_rows(terminology.row(gold_id))
+            if not without or terminology.name_normalized(row) not in without
+        ]
         held[gold_id] = frozenset().union(*(tokens(terminology.name_text(r)) for r in rows))
     degrees = np.full(len(golds), np.nan)
     for i, (forms, gold) in enumerate(zip(queries, golds, strict=True)):

@@ -253,14 +253,15 @@ class TermMatcher(SavedWithTerminologies, Pipe):
         for doc, doc_places in zip(docs, places, strict=True):
             wholes = make_spans(doc, doc_places)
             spans = [span for span, _ in wholes]
-            self._warn_of_shared(first_come(spans), spans)
+            apart = first_come(spans)
+            self._warn_of_shared(apart, spans)
             if spans_key is None:
                 old = list(doc.ents)
                 doc.ents = new = first_come([*spans, *old] if overwrite else [*old, *spans])
             else:
                 group = [] if overwrite else list(doc.spans.get(spans_key, ()))
                 there = {(s.start, s.end, s.label) for s in group}
-                new = [s for s in first_come(spans) if (s.start, s.end, s.label) not in there]
+                new = [s for s in apart if (s.start, s.end, s.label) not in there]
                 doc.spans[spans_key] = SpanGroup(doc, name=spans_key, spans=[*group, *new])
             set_whole_mentions(doc, wholes, written=new, spans_key=spans_key)
 

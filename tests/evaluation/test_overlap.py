@@ -28,6 +28,18 @@ def test_names_count_together():
     assert overlap_degree("renal failure", []) == 0.0
 
 
+def test_names_that_are_not_searched_do_not_count():
+    names = ["renal failure", "kidney failure"]
+    terminology = SimpleNamespace(
+        row=lambda concept_id: 0,
+        name_rows=lambda row: range(len(names)),
+        name_text=names.__getitem__,
+        name_normalized=names.__getitem__,
+    )
+    degrees = overlap_degrees(terminology, [["renal failure"]], [["A"]], without={names[0]})
+    assert degrees.tolist() == [0.5]
+
+
 def test_tokens_are_normal_forms_without_stop_words():
     assert tokens("The Tumours of the β-cell, and a haemorrhage") == {
         "tumors", "beta", "cell", "hemorrhage",
