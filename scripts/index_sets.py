@@ -1,6 +1,6 @@
 """Writes the KBs that evaluation sets need and a workflow lacks: MEDIC, whose table lies beside them.
 
-    python scripts/index_sets.py assets/eval --encoder encoders/all -o kb/all
+    python scripts/index_sets.py assets/eval --encoder encoders/all --borrow-names terminologies/mondo -o kb/all
 
 Where there is no table, nothing is written.
 """
@@ -21,6 +21,9 @@ def main() -> None:
     parser.add_argument("sets", type=Path, help="folder of sets")
     parser.add_argument("--encoder", type=Path, required=True, help="encoder folder")
     parser.add_argument("--index", default="auto", help="as in termlink index")
+    parser.add_argument(
+        "--borrow-names", type=Path, action="append", default=[], help="as in termlink index"
+    )
     parser.add_argument("-o", "--output", type=Path, required=True, help="folder of KBs")
     args = parser.parse_args()
     table = args.sets / "medic" / "names.tsv"
@@ -30,7 +33,18 @@ def main() -> None:
     try:
         run("convert", table, "--format", "table", "-o", scratch / "medic")
         encoder, kb = args.encoder, args.output / "medic"
-        run("index", scratch / "medic", "--encoder", encoder, "--index", args.index, "-o", kb)
+        lenders = [arg for path in args.borrow_names for arg in ("--borrow-names", path)]
+        run(
+            "index",
+            scratch / "medic",
+            "--encoder",
+            encoder,
+            "--index",
+            args.index,
+            *lenders,
+            "-o",
+            kb,
+        )
     finally:
         shutil.rmtree(scratch)
 

@@ -61,6 +61,14 @@ def index_command(
         Optional[Path],
         typer.Option(help="JSONL of {concept_id, text}: names to leave out."),
     ] = None,
+    borrow_names: Annotated[
+        Optional[list[Path]],
+        typer.Option(
+            metavar="TERMINOLOGY",
+            help="Add the names that this terminology has for concepts that cross-references say are "
+            "the same. Give it several times for several.",
+        ),
+    ] = None,
 ) -> None:
     """Encode the names of a terminology and write the KB that a linker loads."""
     from ..kb import build_kb
@@ -80,6 +88,7 @@ def index_command(
             add_names=add_names,
             add_names_split=add_names_split,
             without_names=without_names,
+            borrow_names_of=borrow_names or (),
         )
     except KeyboardInterrupt:
         note(
@@ -91,6 +100,10 @@ def index_command(
         f"{output}: {counts['names']:,} names of {counts['concepts'] - counts['obsolete']:,} concepts, "
         f"index {kb.meta['index']['factory']}, encoder in {kb.meta['encoder']['dtype']}"
     )
+    for source, lender in kb.meta.get("borrowed_from", {}).items():
+        note(
+            f"{lender['names']:,} names borrowed from {source}, licence: {lender['licence'] or 'not stated'}"
+        )
     _note_names(counts, add_names_split, add_names=add_names, without_names=without_names)
     if "why" in kb.meta["index"]:
         note(f"index {kb.meta['index']['kind']}: {kb.meta['index']['why']}")

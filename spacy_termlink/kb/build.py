@@ -1,6 +1,7 @@
 """Builds a KB folder from a terminology and an encoder."""
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Optional, Union
 
@@ -16,9 +17,10 @@ from ..lexical.ngram import NgramIndex
 from ..terminology.store import Terminology
 from ..text import normalize
 from ..types import Encoder
+from .borrowed import Borrowed, borrow_names, with_licences
 from .encoding import OldVectors, ShardFolder, encode_names, keep_vectors
 from .mention_counts import save_mention_counts
-from .names import copy_with_names, read_annotated
+from .names import AddedName, copy_with_names, read_annotated, read_heldout
 from .termkb import FORMAT_VERSION, VECTORS, TermKB
 
 
@@ -35,6 +37,7 @@ def build_kb(
     add_names: Union[str, Path, None] = None,
     add_names_split: str = "train",
     without_names: Union[str, Path, None] = None,
+    borrow_names_of: Sequence[Union[str, Path]] = (),
     progress: bool = True,
 ) -> TermKB:
     """Write a KB folder; it appears under its name only when it is whole. Of many names the vectors
@@ -53,29 +56,33 @@ def build_kb(
     add_names_split (str): Of the mentions that state a split only these: the others are there to
         measure with. "" for all.
     without_names (str, Path): Names to leave out, as {"concept_id", "text"} lines.
+    borrow_names_of (Sequence[str, Path]): Terminology folders whose names for the same concepts are added.
     progress (bool): Show a progress bar where stderr is a terminal.
     RETURNS (TermKB): The KB, opened.
     RAISES (TermlinkError): TL002 something else is at `out`, TL1.. for the terminology, TL502 for the
-        index spec, TL507, TL548 and TL549 for the lists, TL508 without names, TL540 and TL541 for an unfinished build
+        index spec, TL221 a lender of the terminology's name, TL507, TL548 and TL549 for the lists, TL508 without names, TL540 and TL541 for an unfinished build
         that lies there, TL546 for the memory.
     """
     terminology, out = Terminology.open(terminology_path), Path(out)
     _check_replaceable(out)
     shards = ShardFolder(out.with_name(f"{out.name}.shards"))
     shards.check(resume=resume)
-    mentions: list[tuple[str, str]] = []
+    mentions: list[AddedName] = []
     if add_names is not None:
         mentions, unused = read_annotated(Path(add_names), terminology, add_names_split)
+    heldout = None if without_names is None else Path(without_names)
+    borrowed = _borrow(terminology, borrow_names_of, mentions, heldout)
     with atomic_folder(out) as folder:
         changes = copy_with_names(
             terminology,
             folder / "terminology",
-            add=mentions,
-            without=None if without_names is None else Path(without_names),
+            meta=with_licences(terminology.meta, borrowed.lenders),
+            add=[*mentions, *borrowed.names],
+            without=heldout,
         )
         terminology = Terminology.open(folder / "terminology")
         if add_names is not None:
-            counts = Counter((concept_id, normalize(text)) for concept_id, text in mentions)
+            counts = Counter((name.concept_id, normalize(name.text)) for name in mentions)
             save_mention_counts(folder, terminology, counts)
             changes.update(unused, mentions=len(mentions))
         names, texts = unique_names(terminology)
@@ -101,12 +108,27 @@ def build_kb(
                 "format_version": FORMAT_VERSION,
                 "name": out.name,
                 **_describe(terminology, {"unique_names": len(names), **changes}),
+                **({"borrowed_from": borrowed.lenders} if borrowed.lenders else {}),
                 **describe_encoder(encoder),
                 **describe_index(index, dense, fitted),
             },
         )
     shards.remove()
     return TermKB.open(out)
+
+
+def _borrow(
+    terminology: Terminology,
+    paths: Sequence[Union[str, Path]],
+    mentions: Sequence[AddedName],
+    heldout: Optional[Path],
+) -> Borrowed:
+    """Names of other terminologies. What annotators meant by a name goes before, and what is left
+    out to be measured with does not come back."""
+    known = {normalize(name.text) for name in mentions}
+    if paths and heldout is not None:
+        known.update(form for _, form in read_heldout(heldout, terminology))
+    return borrow_names(terminology, [Terminology.open(path) for path in paths], known=known)
 
 
 def _check_replaceable(path: Path) -> None:

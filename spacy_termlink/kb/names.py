@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 import pyarrow as pa
 
@@ -21,17 +21,33 @@ ANNOTATED = "annotated"
 REASONS = ("unknown_ids", "no_single_concept", "no_text")
 
 
+class AddedName(NamedTuple):
+    """A name that a KB gets beside those of its terminology.
+
+    concept_id (str): Living concept.
+    text (str): The name.
+    kind, source (str): As in the terminology's table.
+    """
+
+    concept_id: str
+    text: str
+    kind: str = ANNOTATED
+    source: str = ""
+
+
 def copy_with_names(
     terminology: Terminology,
     folder: Path,
     *,
-    add: Iterable[tuple[str, str]] = (),
+    meta: dict[str, Any],
+    add: Iterable[AddedName] = (),
     without: Optional[Path] = None,
 ) -> dict[str, int]:
     """Write the terminology again with other names; everything else stays. Normal forms are made
     anew, so that a KB never holds those of an older release of this package.
 
-    add (Iterable[tuple[str, str]]): Living concept id and text of annotated mentions.
+    meta (dict[str, Any]): Its facts, with licences that bind the names, too.
+    add (Iterable[AddedName]): Names to add; of equal ones of a concept the first.
     without (Optional[Path]): Names to leave out; see `read_heldout`. A preferred name stays the
         display name of its concept.
     RETURNS (dict[str, int]): How many names were added and left out, and how many of those to leave out
@@ -47,35 +63,36 @@ def copy_with_names(
         names = names.filter(pa.array([pair not in heldout for pair in pairs], type=pa.bool_()))
     n_left = len(names)
     known = set(zip(names["concept_id"].to_pylist(), names["normalized"].to_pylist(), strict=True))
-    new: dict[tuple[str, str], str] = {}
-    for concept_id, text in add:
-        pair = concept_id, normalize(text)
+    new: dict[tuple[str, str], AddedName] = {}
+    for name in add:
+        pair = name.concept_id, normalize(name.text)
         if pair[1] and pair not in known:
-            new.setdefault(pair, text)
-    rows = [(cid, text, norm, ANNOTATED, "", "") for (cid, norm), text in new.items()]
+            new.setdefault(pair, name)
+    rows = [(cid, name.text, norm, name.kind, "", name.source) for (cid, norm), name in new.items()]
     columns = zip(*rows, strict=True) if rows else [()] * 6
     names = pa.concat_tables([names, pa.table(list(columns), schema=SCHEMAS["names"])])
-    counts = {"added": len(names) - n_left, "left_out": n_before - n_left}
+    n_borrowed = sum(name.kind != ANNOTATED for name in new.values())
+    counts = {"added": len(new) - n_borrowed, "left_out": n_before - n_left}
+    if n_borrowed:
+        counts["borrowed"] = n_borrowed
     if without is not None:
         counts["not_found"] = not_found
     tables = {name: getattr(terminology, name) for name in SCHEMAS}
     tables["names"] = _sorted(names)
     folder.mkdir(parents=True)
-    meta = dict(terminology.meta)
-    meta["counts"] = {**meta["counts"], "names": len(names)}
-    write_folder(folder, tables, meta)
+    write_folder(folder, tables, {**meta, "counts": {**meta["counts"], "names": len(names)}})
     return counts
 
 
 def read_annotated(
     path: Path, terminology: Terminology, split: str
-) -> tuple[list[tuple[str, str]], dict[str, int]]:
-    """(living concept id, mention text) of the mentions that name one concept of the terminology.
+) -> tuple[list[AddedName], dict[str, int]]:
+    """Names from the mentions that name one concept of the terminology, one a mention.
 
     path (Path): mentions.jsonl. Mentions of several concepts name none of them; an id that the
         terminology lacks is passed over.
     split (str): Mentions of another split are left out, those that state none are taken; "" for all.
-    RETURNS (tuple): The pairs, and how many mentions were left out for which reason: "other_splits",
+    RETURNS (tuple): The names, and how many mentions were left out for which reason: "other_splits",
         "unknown_ids", "no_single_concept", "no_text".
     RAISES (TermlinkError): TL507 a line that is no mention, TL548 only mentions of other splits, TL549
         where none names a concept.
@@ -99,7 +116,7 @@ def read_annotated(
         elif not normalize(record["text"]):
             left_out["no_text"] += 1
         else:
-            found.append((living, record["text"]))
+            found.append(AddedName(living, record["text"]))
     if splits and not taken:
         raise TermlinkError("TL548", path=path, split=split, found=", ".join(sorted(splits)))
     if not found:

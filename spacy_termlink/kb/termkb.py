@@ -212,6 +212,7 @@ class TermKB:
             "kind": "kb",
             "path": str(self.path),
             **{key: meta[key] for key in keys},
+            **({"borrowed_from": meta["borrowed_from"]} if "borrowed_from" in meta else {}),
             **({} if self.reranker is None else {"reranker": type(self.reranker).__name__}),
             **({} if calibration is None else {"calibration": dict(calibration.fitted)}),
             "bytes": {**folders, "total": sum(folders.values())},

@@ -209,11 +209,12 @@ class Corpus:
         """Where each concept that is the same as another one is: id in the records -> place."""
         return {
             concept: (source, row)
-            for source, row in self._living()
+            for source, row in self.living()
             if (concept := self.concept(source, row)) in self.equivalents.same
         }
 
-    def _living(self) -> Iterator[tuple[Source, int]]:
+    def living(self) -> Iterator[tuple[Source, int]]:
+        """Concepts that are not retired, terminology by terminology, by id."""
         for source in self.sources:
             obsolete = source.terminology.obsolete
             for row in range(source.terminology.n_concepts):
@@ -225,7 +226,7 @@ class Corpus:
             return set()
         curies: dict[str, str] = {}
         ambiguous = set()
-        for source, row in self._living():
+        for source, row in self.living():
             native = source.terminology.concept_id(row)
             name = curie(native, source.name)
             if curies.setdefault(native, name) != name:
@@ -235,7 +236,7 @@ class Corpus:
     def _ids(self) -> Iterator[tuple[int, str, str]]:
         if len(self.sources) == 1:  # nothing to compare with
             return
-        for source, row in self._living():
+        for source, row in self.living():
             native = source.terminology.concept_id(row)
             yield source.number, self.concept(source, row), curie(native, source.name)
         for source in self.sources:
@@ -259,7 +260,7 @@ class Corpus:
     def _hold_out(self) -> Heldout:
         held = Heldout()
         wanted = self.select(self.settings.terminologies)
-        for source, row in self._living():
+        for source, row in self.living():
             if source not in wanted or not self.is_allowed(source, row):
                 continue
             terminology = source.terminology
