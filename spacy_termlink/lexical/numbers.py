@@ -18,7 +18,7 @@ _LOOSE = frozenset(
     ("a", "an", "and", "as", "at", "by", "for", "from", "in", "is", "no", "not", "of", "on", "or",
      "the", "to", "with", "without")
 )  # fmt: skip
-_ORDINALS = {
+ORDINALS = {
     "first": "1", "second": "2", "third": "3", "fourth": "4", "fifth": "5", "sixth": "6",
     "seventh": "7", "eighth": "8", "ninth": "9", "tenth": "10", "eleventh": "11", "twelfth": "12",
 }  # fmt: skip
@@ -44,9 +44,9 @@ def read_numbers(words: list[str]) -> dict[str, frozenset[str]]:
 
 def _read(words: list[str]) -> Iterator[tuple[str, frozenset[str]]]:
     for i, word in enumerate(words):
-        if len(word) > 1 and word.isalpha() and word not in _ORDINALS:  # what nearly all are
+        if len(word) > 1 and word.isalpha() and word not in ORDINALS:  # what nearly all are
             continue
-        ordinal = _ORDINALS.get(word) or _matched(_ORDINAL, word)
+        ordinal = ORDINALS.get(word) or _matched(_ORDINAL, word)
         before = words[i - 1] if i else ""
         if ordinal:
             yield _counted(words, i), frozenset((ordinal,))

@@ -1,5 +1,5 @@
 """Whether a name adds a restriction that its mention lacks: "family history of stroke" for "history of
-stroke", "hyponatremia of newborn" for "hyponatremia".
+stroke", "hyponatremia of newborn" for "hyponatremia", "hepatitis A" for "hepatitis".
 
 All texts are in normal form. The tables are English.
 """
@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from .decisive import body_part_stems
+from .numbers import HEADS, ORDINALS, read_numbers
 from .stems import stem
 
 
@@ -41,19 +42,33 @@ RESTRICTIONS = (
                                  "amput", "concuss", "contus")),
 )  # fmt: skip
 
+#: Words that name what is counted, and say nothing without their number.
+_COUNTED = HEADS.keys() | {"component", "chain"}
+#: Numbers of what is often meant where none is given.
+_FIRST = frozenset(("1", "i", "first"))
+#: Chromosomes: "x linked".
+_LINKED = frozenset(("x", "y"))
+#: Words that mean the same without the number of their name: "COVID-19".
+_WHOLE = frozenset(("covid",))
+
 
 def adds_restriction(text: str, name: str) -> bool:
-    """Whether a name makes a restriction of which a mention has no word, or is of a second body part
+    """Whether a name makes a restriction of which a mention has no word, is of one number or letter of
+    what the mention names ("immunodeficiency 2" for "immunodeficiency"), or of a second body part
     ("enlarged liver and spleen" for "enlarged spleen").
 
     text, name (str): Normal forms.
     """
     if any(not _is_hinted(text, found) for found in _restrictions(name)):
         return True
-    pairs = _joined_parts(name)
-    if not pairs:
+    pairs, numbers = _joined_parts(name), _numbers(name)
+    if not (pairs or numbers):
         return False
     said = {stem(word) for word in text.split(" ")}
+    if numbers and not _numbers(text) - _LINKED and not said & _WHOLE:
+        added = {word for word in name.split(" ") if stem(word) not in said} - _COUNTED
+        if added and added <= numbers and not added <= _FIRST | _LINKED:
+            return True
     return any(len(said & pair) == 1 for pair in pairs)
 
 
@@ -61,6 +76,13 @@ def adds_restriction(text: str, name: str) -> bool:
 def _restrictions(name: str) -> tuple[Restriction, ...]:
     words = name.split(" ")
     return tuple(r for r in RESTRICTIONS if any(word.startswith(r.words) for word in words))
+
+
+@lru_cache(maxsize=16384)
+def _numbers(name: str) -> frozenset[str]:
+    """Numbers, ordinals and letters by which a name is one of several."""
+    words = name.split(" ")
+    return frozenset().union(*read_numbers(words).values(), ORDINALS.keys() & set(words))
 
 
 @lru_cache(maxsize=16384)
