@@ -70,6 +70,8 @@ LEAST_REST = 4
 #: Words that deny what follows, up to one that ends their scope.
 NEGATORS = frozenset(("no", "without", "not", "never", "denies", "denied"))
 _ENDS_SCOPE = frozenset(("with", "but", "and", "except", "due", "from", "in", "on", "who", "to"))
+#: "Laceration without foreign body of hand": the hand is not denied.
+_FOREIGN = ["foreign", "body"]
 _DENYING = ("non", "un", "in", "im", "ir")
 #: Words with such a beginning that deny nothing.
 _NO_DENIAL = (
@@ -95,6 +97,11 @@ _COMPARING = frozenset((
     "nearly", "only", "otherwise", "outside", "than",
 ))  # fmt: skip
 _OTHER_CLAUSE = frozenset(("with", "but", "despite", "except"))
+#: Axes of AXES that are amounts and sizes, and beginnings of words that leave open which way.
+_AMOUNTS = frozenset((0, 1))
+_VAGUE = ("abnormal", "change", "defect", "disorder")
+#: Where "absence" is a kind and says not that something is missing.
+_KINDS = ("absence seizure", "absence epilep", "absence status", "absence attack")
 #: A contradiction that is of no axis and no number.
 DENIED = "<denied>"
 NOTHING: frozenset[Union[int, str]] = frozenset()
@@ -139,6 +146,18 @@ def contradictions(text: str, name: str) -> frozenset[Union[int, str]]:
     ):
         found.append(DENIED)
     return frozenset(found) if found else NOTHING
+
+
+def is_vague(text: str, name: str) -> bool:
+    """Whether a name says only that something is abnormal ("abnormal hemoglobin", "thyroid disorder")
+    where the mention says too much or too little, too large or too small.
+
+    text, name (str): Normal forms.
+    """
+    amounts = _AMOUNTS & read_claims(text).poles.keys()
+    if not amounts or not amounts.isdisjoint(read_claims(name).poles):
+        return False
+    return any(word.startswith(_VAGUE) for word in name.split(" "))
 
 
 # names come again and again as candidates of a batch
@@ -199,7 +218,7 @@ def _denied_places(words: list[str]) -> set[int]:
     for i, word in enumerate(words):
         if word in NEGATORS:
             within = True
-        elif word in _ENDS_SCOPE:
+        elif word in _ENDS_SCOPE or (word == "of" and words[i - 2 : i] == _FOREIGN):
             within = False
         elif within or words[i - 1 : i] == ["non"]:
             found.add(i)
@@ -260,4 +279,5 @@ def _asserted(text: str) -> set[str]:
     """The words that a text has outside of its negations."""
     words = text.split(" ")
     scope = _denied_places(words)
-    return {word for i, word in enumerate(words) if i not in scope} - NEGATORS
+    found = {word for i, word in enumerate(words) if i not in scope} - NEGATORS
+    return found - {"absence"} if any(kind in text for kind in _KINDS) else found

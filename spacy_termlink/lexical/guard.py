@@ -3,17 +3,18 @@ near that has the mention's words and says something else."""
 
 from collections.abc import Sequence
 
-from .contradictions import DENIED, contradictions, read_claims
+from .contradictions import DENIED, contradictions, is_vague, read_claims
 from .decisive import are_opposites
-from .restrictions import adds_restriction
+from .restrictions import adds_restriction, is_residual
 
 
 def judge(text: str, names: Sequence[str]) -> tuple[list[bool], bool]:
     """Which names say the opposite of a mention, and whether the first that is left is unsure.
 
-    Where the nearest name is an opposite ("fast heart rate" for "slow heart rate"), those that say
+    Wrong are opposites, and "other appendicitis" for "appendicitis". Where the nearest name is an opposite ("fast heart rate" for "slow heart rate"), those that say
     nothing of the matter ("abnormal heart rate") stand behind one that agrees; if none does, they are
-    unsure. So is a name that adds a restriction ("hyponatremia of newborn").
+    unsure. So is a name that adds a restriction ("hyponatremia of newborn"), or that calls abnormal what the
+    mention calls low.
 
     text (str): Normal form of the mention.
     names (Sequence[str]): Normal forms, nearest first.
@@ -23,7 +24,7 @@ def judge(text: str, names: Sequence[str]) -> tuple[list[bool], bool]:
     words = text.split(" ")
     found = [contradictions(text, name) for name in names]
     wrong = [
-        bool(denied) or are_opposites(words, name.split(" "))
+        bool(denied) or are_opposites(words, name.split(" ")) or is_residual(words, name)
         for denied, name in zip(found, names, strict=True)
     ]
     left = [i for i, is_wrong in enumerate(wrong) if not is_wrong]
@@ -33,7 +34,8 @@ def judge(text: str, names: Sequence[str]) -> tuple[list[bool], bool]:
     agreeing = [i for i in left if matters <= _said(names[i])] if matters else left
     if agreeing:
         wrong = [i not in agreeing for i in range(len(names))]
-    return wrong, not agreeing or adds_restriction(text, names[agreeing[0]])
+    first = names[agreeing[0] if agreeing else left[0]]
+    return wrong, not agreeing or adds_restriction(text, first) or is_vague(text, first)
 
 
 def _said(name: str) -> set[object]:

@@ -4,6 +4,7 @@ stroke", "hyponatremia of newborn" for "hyponatremia", "hepatitis A" for "hepati
 All texts are in normal form. The tables are English.
 """
 
+from collections.abc import Collection
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -24,9 +25,12 @@ class Restriction(NamedTuple):
     hints: tuple[str, ...]
 
 
+_FAMILY = (
+    "famil", "father", "mother", "parent", "brother", "sister", "sibling", "relative", "heredit", "inherit"
+)  # fmt: skip
 RESTRICTIONS = (
-    Restriction(("family",), ("famil", "father", "mother", "parent", "brother", "sister", "sibling",
-                              "relative", "heredit", "inherit")),
+    Restriction(("family",), _FAMILY),
+    Restriction(("history",), ("past", "prior", "previous", "former", "old", "hx", "ago", *_FAMILY)),
     Restriction(("newborn", "neonat", "perinat", "fetal", "fetus"),
                 ("infant", "infancy", "bab", "birth", "congenit", "antenat", "prenat", "prematur",
                  "preterm", "child", "intrauterine", "matern", "gestat", "pregnan")),
@@ -42,6 +46,9 @@ RESTRICTIONS = (
                                  "amput", "concuss", "contus")),
 )  # fmt: skip
 
+#: Words behind which a name says with what, or from what, it is the thing.
+_ADDING = frozenset(("with", "due"))
+_EMPTY = frozenset(("a", "an", "the", "and", "or"))
 #: Words that name what is counted, and say nothing without their number.
 _COUNTED = HEADS.keys() | {"component", "chain"}
 #: Numbers of what is often meant where none is given.
@@ -53,7 +60,8 @@ _WHOLE = frozenset(("covid",))
 
 
 def adds_restriction(text: str, name: str) -> bool:
-    """Whether a name makes a restriction of which a mention has no word, is of one number or letter of
+    """Whether a name makes a restriction of which a mention has no word, adds with what or due to what
+    ("morbid obesity due to excess calories" for "morbid obesity"), is of one number or letter of
     what the mention names ("immunodeficiency 2" for "immunodeficiency"), or of a second body part
     ("enlarged liver and spleen" for "enlarged spleen").
 
@@ -61,21 +69,59 @@ def adds_restriction(text: str, name: str) -> bool:
     """
     if any(not _is_hinted(text, found) for found in _restrictions(name)):
         return True
-    pairs, numbers = _joined_parts(name), _numbers(name)
-    if not (pairs or numbers):
+    pairs, numbers, additions = _joined_parts(name), _numbers(name), _additions(name)
+    if not (pairs or numbers or additions):
         return False
     said = {stem(word) for word in text.split(" ")}
-    if numbers and not _numbers(text) - _LINKED and not said & _WHOLE:
-        added = {word for word in name.split(" ") if stem(word) not in said} - _COUNTED
-        if added and added <= numbers and not added <= _FIRST | _LINKED:
-            return True
-    return any(len(said & pair) == 1 for pair in pairs)
+    return (
+        any(said.isdisjoint(added) for added in additions)
+        or _is_one_of_several(text, name, said)
+        or any(len(said & pair) == 1 for pair in pairs)
+    )
+
+
+def is_residual(words: Collection[str], name: str) -> bool:
+    """Whether a name is the rest of what a mention names: "other specified appendicitis" is no answer to
+    "appendicitis", whose own names are others.
+
+    words (Collection[str]): Of the mention's normal form.
+    name (str): Normal form.
+    """
+    if not name.startswith("other "):
+        return False
+    rest = name.removeprefix("other ").removeprefix("specified ").split(" ")
+    return {stem(word) for word in rest} == {stem(word) for word in words}
+
+
+def _is_one_of_several(text: str, name: str, said: set[str]) -> bool:
+    """Whether a name has the mention's words, of the stems `said`, and a number that it does not say."""
+    numbers = _numbers(name)
+    if not numbers or _numbers(text) - _LINKED or said & _WHOLE:
+        return False
+    added = {word for word in name.split(" ") if stem(word) not in said} - _COUNTED
+    return bool(added) and added <= numbers and not added <= _FIRST | _LINKED
 
 
 @lru_cache(maxsize=16384)
 def _restrictions(name: str) -> tuple[Restriction, ...]:
     words = name.split(" ")
     return tuple(r for r in RESTRICTIONS if any(word.startswith(r.words) for word in words))
+
+
+@lru_cache(maxsize=16384)
+def _additions(name: str) -> tuple[frozenset[str], ...]:
+    """Stems of what follows "with" and "due to", up to the next of these or an "of" behind it."""
+    found: list[set[str]] = []
+    within = False
+    for word in name.replace("due to", "due").split(" "):
+        if word in _ADDING:
+            found.append(set())
+            within = True
+        elif word == "of":
+            within = within and not found[-1]
+        elif within:
+            found[-1].add(stem(word))
+    return tuple(frozenset(added) for words in found if (added := words - _EMPTY))
 
 
 @lru_cache(maxsize=16384)

@@ -1,6 +1,13 @@
 import pytest
 
-from spacy_termlink.lexical.contradictions import AXES, LACKING, NORMAL, contradictions, read_claims
+from spacy_termlink.lexical.contradictions import (
+    AXES,
+    LACKING,
+    NORMAL,
+    contradictions,
+    is_vague,
+    read_claims,
+)
 from spacy_termlink.lexical.numbers import read_numbers
 from spacy_termlink.lexical.restrictions import RESTRICTIONS, adds_restriction
 from spacy_termlink.text import normalize
@@ -115,3 +122,32 @@ def test_restrictions_are_made_by_small_letters_without_signs():
     for found in RESTRICTIONS:
         for word in (*found.words, *found.hints):
             assert word.isalpha() and word.islower()
+
+
+@pytest.mark.parametrize(
+    ("mention", "name", "vague"),
+    [
+        ("low hemoglobin", "Abnormal hemoglobin", True),
+        ("elevated phenylalanine", "Abnormal circulating phenylalanine concentration", True),
+        ("underactive thyroid", "Thyroid disorder", True),
+        ("low hemoglobin", "Abnormally low hemoglobin", False),
+        ("low platelets", "Thrombocytopenia", False),
+        ("abnormal hemoglobin", "Abnormal hemoglobin", False),
+        ("increasing shortness of breath", "Shortness of breath", False),
+    ],
+)
+def test_abnormal_is_no_answer_to_too_much_or_too_little(mention, name, vague):
+    assert is_vague(normalize(mention), normalize(name)) is vague
+
+
+@pytest.mark.parametrize(
+    ("mention", "name", "denied"),
+    [
+        ("without seizures", "Absence seizures", True),
+        ("absence seizures", "Generalized non-motor (absence) seizure", False),
+        ("no speech", "Absence of speech", False),
+        ("laceration of right forearm", "Laceration without foreign body of right forearm", False),
+    ],
+)
+def test_absence_is_a_kind_of_seizure_and_a_foreign_body_is_not_where_it_is(mention, name, denied):
+    assert bool(contradictions(normalize(mention), normalize(name))) is denied

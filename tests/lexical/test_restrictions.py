@@ -1,6 +1,7 @@
 import pytest
 
-from spacy_termlink.lexical.restrictions import adds_restriction
+from spacy_termlink.lexical.guard import judge
+from spacy_termlink.lexical.restrictions import adds_restriction, is_residual
 from spacy_termlink.text import normalize
 
 
@@ -31,3 +32,51 @@ from spacy_termlink.text import normalize
 )
 def test_one_of_several_that_a_mention_does_not_number(mention, name, adds):
     assert adds_restriction(normalize(mention), normalize(name)) is adds
+
+
+@pytest.mark.parametrize(
+    ("mention", "name", "adds"),
+    [
+        ("diabetic foot ulcer", "Personal history of diabetic foot ulcer", True),
+        ("former smoker", "Personal history of smoking", False),
+        ("stroke of the father", "Family history of stroke", False),
+        ("morbid obesity", "Morbid obesity due to excess calories", True),
+        ("obesity from eating too many calories", "Obesity due to excess calories", False),
+        ("COPD", "COPD with acute exacerbation", True),
+        ("exacerbation of COPD", "COPD with acute exacerbation", False),
+        ("laceration of right forearm", "Laceration with foreign body of right forearm", True),
+        (
+            "glass in a laceration of the forearm",
+            "Laceration without foreign body of forearm",
+            False,
+        ),
+        ("contact with hot water", "Contact with hot water", False),
+        ("blisters due to sun", "Blisters due to the sun", False),
+        ("blisters with", "blisters with", False),
+    ],
+)
+def test_history_and_what_is_added_with_or_due_to(mention, name, adds):
+    assert adds_restriction(normalize(mention), normalize(name)) is adds
+
+
+@pytest.mark.parametrize(
+    ("mention", "name", "residual"),
+    [
+        ("appendicitis", "Other appendicitis", True),
+        ("hearing loss", "Other specified hearing loss", True),
+        ("other appendicitis", "Other appendicitis", False),
+        (
+            "lumbar disc degeneration",
+            "Other intervertebral disc degeneration, lumbar region",
+            False,
+        ),
+        ("third heart sound", "Other cardiac sounds", False),
+    ],
+)
+def test_the_rest_of_a_class_is_not_the_class(mention, name, residual):
+    assert is_residual(normalize(mention).split(" "), normalize(name)) is residual
+
+
+def test_the_rest_stands_behind_the_unspecified_one():
+    names = ["other appendicitis", "unspecified appendicitis"]
+    assert judge("appendicitis", names) == ([True, False], False)

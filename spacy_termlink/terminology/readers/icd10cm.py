@@ -22,6 +22,9 @@ _UNDER_HEADING = re.compile(r"[V-Y]|T(?:3[6-9]|[45]|6[0-5])")
 #: A plain name of so few letters is a word of everyday, as the "Fit" of "Fit NOS".
 _LEAST_PLAIN = 3
 _UNSPECIFIED = re.compile(r",? (?:NOS|unspecified)$")
+_LEADING = re.compile(r"^Unspecified (?=\w)")
+#: Of an injury the words behind "Unspecified" name a class: "Unspecified injury", "... fracture of ...".
+_INJURY = re.compile(r"[ST]")
 
 
 class Extensions:
@@ -57,10 +60,10 @@ def read_icd10cm(path: Path) -> Iterator[Concept]:
     category, whose own id is "B99"), a code with its dot ("E11.9", "S06.0X0A"). Names: the
     description (preferred), inclusion terms (exact), includes notes (narrow); `source` of a name says
     which. By the conventions of the classification a name is also given without the words in
-    brackets, which may be there or not, and without "NOS" or "unspecified" at its end: exact, or
-    narrow where the name was. (As printed, no text has "Acute kidney injury (nontraumatic)" or
-    "Hypothyroidism, unspecified".) Excludes, code first, use additional code and code also are
-    instructions, never names.
+    brackets, which may be there or not, and without "NOS" or "unspecified" at its end (and, injuries
+    aside, "Unspecified" at its beginning): exact, or narrow where the name was. (As printed, no text has
+    "Acute kidney injury (nontraumatic)", "Hypothyroidism, unspecified" or "Unspecified jaundice".)
+    Excludes, code first, use additional code and code also are instructions, never names.
     Semantic types: chapter, section, category or subcategory, and billable where no code extends it.
 
     path (Path): The file.
@@ -143,8 +146,9 @@ def _names(node: Element) -> list[Name]:
 def _plain_names(node: Element, names: list[Name]) -> Iterator[Name]:
     description = Name(_description(node), "exact", source="desc")
     seen = {name.text.lower() for name in (description, *names)}
+    injury = bool(_INJURY.match(_code(node)))
     for name in (description, *names):
-        text = _plain(name.text)
+        text = _plain(name.text if injury else _LEADING.sub("", name.text))
         if text.lower() not in seen:
             seen.add(text.lower())
             yield Name(text, name.kind, source=name.source)

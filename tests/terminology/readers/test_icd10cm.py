@@ -140,6 +140,7 @@ def plain_names(tmp_path, term, *, code="N17.9", description="Failure"):
     [("Acute kidney injury (nontraumatic)", "Acute kidney injury"),
      ("Seizure(s) (convulsive) NOS", "Seizure"),
      ("Insomnia, unspecified", "Insomnia"),
+     ("Unspecified jaundice", "jaundice"),
      ("Vascular dementia, NOS", "Vascular dementia"),
      ("Encephalopathy [HIE] of newborn", "Encephalopathy of newborn")],
 )  # fmt: skip
@@ -155,9 +156,15 @@ def test_the_plain_description_is_an_exact_name(tmp_path):
     assert len(plain_names(tmp_path, "failure (any)")) == 1, "the description says so already"
 
 
-@pytest.mark.parametrize("term", ["Fit NOS", "(Any)", "Unspecified injury", "NOSology"])
+@pytest.mark.parametrize("term", ["Fit NOS", "(Any)", "Unspecified", "NOSology"])
 def test_names_that_have_no_plain_form(tmp_path, term):
     assert plain_names(tmp_path, term) == [("wave of fits", "narrow", "includes")]
+
+
+def test_what_is_unspecified_of_injuries_stays_so(tmp_path):
+    assert plain_names(tmp_path, "Unspecified injury", code="S09.9") == [
+        ("wave of fits", "narrow", "includes")
+    ]
 
 
 @pytest.mark.parametrize("code", ["T41.3", "T65.9", "X37.9", "Y93.9"])
