@@ -6,7 +6,7 @@ dashes too. matplotlib (extra `report`) is imported when a chart is drawn.
 
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any, Iterator, Optional
@@ -54,17 +54,17 @@ def require_matplotlib() -> None:
         raise MissingExtraError("TL004", library="matplotlib", extra="report") from None
 
 
-def overlap_chart(name: str, lines: Sequence[Line], bands: Sequence[str], n: Sequence[int]) -> str:
+def overlap_chart(name: str, lines: Sequence[Line], bands: Mapping[str, Optional[int]]) -> str:
     """Hits@10 by overlap degree, the most alike to the left (figure 3 of seed 002).
 
     name (str): Of the chart; its ids start with it.
-    lines (Sequence[Line]): A system's title and its Hits@10 in each band.
-    bands (Sequence[str]): Names of the bands, in the order to draw them in.
-    n (Sequence[int]): Mentions in each.
+    lines (Sequence[Line]): A system's title and its Hits@10 in each band; None where it has none.
+    bands (Mapping[str, Optional[int]]): Names of the bands, in the order to draw them in, and mentions in
+        each; None where that differs between systems.
     RETURNS (str): The svg element.
     """
     about = "Line chart. " + " ".join(
-        f"{title}: {_listed(bands, values)}." for title, values in lines
+        f"{title}: {_listed(list(bands), values)}." for title, values in lines
     )
     with _drawing(name, 1, (8.2, 4.2)) as (figure, [axes], save):
         for i, (title, values) in enumerate(lines):
@@ -72,7 +72,7 @@ def overlap_chart(name: str, lines: Sequence[Line], bands: Sequence[str], n: Seq
             axes.plot(range(len(bands)), points, label=title, **_style(i))
         axes.set_xticks(range(len(bands)))
         axes.set_xticklabels(
-            [f"{band}\nn = {count:,}" for band, count in zip(bands, n, strict=True)]
+            [band if n is None else f"{band}\nn = {n:,}" for band, n in bands.items()]
         )
         axes.set_xlabel("share of the mention's words that names of its concept have")
         axes.set_ylabel("Hits@10")

@@ -165,16 +165,18 @@ def _set_parts(report: dict[str, Any], name: str, each: dict[str, Any]) -> Itera
 def _overlap(
     report: dict[str, Any], name: str, caption: str, by_system: dict[str, dict[str, Any]]
 ) -> Iterator[Part]:
-    shown = tables.shown_bands(by_system)
-    if not shown:
+    counts = tables.band_counts(by_system)
+    if not counts:
         return
     yield Heading(3, "By overlap degree")
     lines = [
-        (report["systems"][system]["title"], [bands[band]["hits@10"] for band in shown])
+        (
+            report["systems"][system]["title"],
+            [bands.get(band, {}).get("hits@10") for band in counts],
+        )
         for system, bands in by_system.items()
     ]
-    n = [next(iter(by_system.values()))[band]["n"] for band in shown]
-    svg = charts.overlap_chart(name, lines, shown, n)
+    svg = charts.overlap_chart(name, lines, counts)
     yield Chart(name, caption, svg)
     yield tables.overlap(report, by_system)
 

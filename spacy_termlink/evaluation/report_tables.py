@@ -122,21 +122,36 @@ def differences(report: dict[str, Any], each: dict[str, Any]) -> Table:
 
 
 def overlap(report: dict[str, Any], by_system: dict[str, dict[str, Any]]) -> Table:
-    """Hits@10 by overlap degree, as the chart shows it."""
-    shown = shown_bands(by_system)
-    counts = next(iter(by_system.values()), {})
+    """Hits@10 by overlap degree, as the chart shows it. Where the KBs of the systems have other names,
+    a band is not of the same mentions for all: each cell says of how many then."""
+    counts = band_counts(by_system)
     rows = [
-        [_title(report, name), *(_cell(bands[band], "hits@10") for band in shown)]
+        [
+            _title(report, name),
+            *(_banded(bands.get(band), says_n=n is None) for band, n in counts.items()),
+        ]
         for name, bands in by_system.items()
     ]
-    header = [f"{band}, n = {counts[band]['n']:,}" for band in shown]
+    header = [band if n is None else f"{band}, n = {n:,}" for band, n in counts.items()]
     return Table("Hits@10 by overlap degree, with 95 % interval", ["System", *header], rows)
 
 
-def shown_bands(by_system: dict[str, dict[str, Any]]) -> list[str]:
-    """Bands that hold mentions, in the order to show them in."""
-    bands = next(iter(by_system.values()), {})
-    return [band for band in SHOWN_BANDS if band in bands]
+def _banded(figures: Optional[dict[str, Any]], *, says_n: bool) -> str:
+    if figures is None:
+        return "none"
+    cell = _cell(figures, "hits@10")
+    return f"{cell}, n = {figures['n']:,}" if says_n else cell
+
+
+def band_counts(by_system: dict[str, dict[str, Any]]) -> dict[str, Optional[int]]:
+    """Bands that hold mentions for any system, in the order to show them in: how many it is for all, None
+    where systems differ."""
+    found: dict[str, Optional[int]] = {}
+    for band in SHOWN_BANDS:
+        n = {bands[band]["n"] if band in bands else 0 for bands in by_system.values()}
+        if n - {0}:
+            found[band] = n.pop() if len(n) == 1 else None
+    return found
 
 
 def thresholds(report: dict[str, Any], each: dict[str, Any]) -> Table:

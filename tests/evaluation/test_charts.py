@@ -23,7 +23,7 @@ RELIABILITY = {
 
 DRAW = {
     "overlap": lambda name="a": charts.overlap_chart(
-        name, [("A & B", [0.9, 0.1]), ("C", [1.0, None])], ["(0.8, 1]", "0"], [1200, 3]
+        name, [("A & B", [0.9, 0.1]), ("C", [1.0, None])], {"(0.8, 1]": 1200, "0": None}
     ),
     "threshold": lambda name="a": charts.threshold_chart(name, [("A", CURVE), ("B", EMPTY)]),
     "reliability": lambda name="a": charts.reliability_chart(name, [("A & B", RELIABILITY)]),

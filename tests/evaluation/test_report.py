@@ -196,6 +196,29 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
 
+def test_systems_over_kbs_with_other_names(here, tiny_terminology, tiny_encoder):
+    """As workflow supervised compares them: a band may have mentions for one system only."""
+    names = here / "names.jsonl"
+    names.write_text(json.dumps({"text": "<b>cleft</b> palate", "concepts": ["T:0012"]}) + "\n")
+    index = ("index", tiny_terminology, "--encoder", tiny_encoder, "--add-names", names)
+    assert termlink(*index, "-o", "taught/tiny").exit_code == 0
+    config = CONFIG.replace('"wordvectors", "ngram", "cls", ', "").replace(
+        "[systems.hybrid]\nkbs = ${paths.kbs}", '[systems.hybrid]\nkbs = "taught"'
+    )
+    (here / "taught.cfg").write_text(config)
+    result = termlink("report", "taught.cfg", "-o", "out-taught")
+    assert result.exit_code == 0, result.output
+    systems = json.loads((here / "out-taught/report.json").read_text())["sets"]["dev"]["systems"]
+    before, after = (systems[name]["by_overlap"] for name in ("bm25", "hybrid"))
+    assert set(before) != set(after)
+    table = (here / "out-taught" / MARKDOWN).read_text().split("Hits@10 by overlap degree")[-1]
+    for band in before:
+        if before[band]["n"] != after.get(band, {"n": 0})["n"]:
+            assert f"{band}, n =" not in table
+            assert f", n = {before[band]['n']} |" in table
+    assert "| none |" in table
+
+
 def test_page_is_whole_accessible_and_alone(out):
     text = (out / "report.html").read_text(encoding="utf8")
     page = Page()
