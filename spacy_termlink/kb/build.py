@@ -60,8 +60,9 @@ def build_kb(
     progress (bool): Show a progress bar where stderr is a terminal.
     RETURNS (TermKB): The KB, opened.
     RAISES (TermlinkError): TL002 something else is at `out`, TL1.. for the terminology, TL502 for the
-        index spec, TL221 a lender of the terminology's name, TL507, TL548 and TL549 for the lists, TL508 without names, TL540 and TL541 for an unfinished build
-        that lies there, TL546 for the memory.
+        index spec, TL221 a lender of the terminology's name, TL507, TL548 and TL549 for the lists,
+        TL508 without names, TL540 and TL541 for an unfinished build that lies there, TL546 for the
+        memory.
     """
     terminology, out = Terminology.open(terminology_path), Path(out)
     _check_replaceable(out)
