@@ -11,10 +11,10 @@ from .restrictions import adds_restriction, is_residual
 def judge(text: str, names: Sequence[str]) -> tuple[list[bool], bool]:
     """Which names say the opposite of a mention, and whether the first that is left is unsure.
 
-    Wrong are opposites, and "other appendicitis" for "appendicitis". Where the nearest name is an opposite ("fast heart rate" for "slow heart rate"), those that say
-    nothing of the matter ("abnormal heart rate") stand behind one that agrees; if none does, they are
-    unsure. So is a name that adds a restriction ("hyponatremia of newborn"), or that calls abnormal what the
-    mention calls low.
+    Wrong are opposites, and "other appendicitis" for "appendicitis". Where the nearest name is an
+    opposite ("fast heart rate" for "slow heart rate"), those that say nothing of the matter ("abnormal
+    heart rate") stand behind one that agrees; if none does, they are unsure. So is a name that adds a
+    restriction ("hyponatremia of newborn"), or that calls abnormal what the mention calls low.
 
     text (str): Normal form of the mention.
     names (Sequence[str]): Normal forms, nearest first.
@@ -32,10 +32,11 @@ def judge(text: str, names: Sequence[str]) -> tuple[list[bool], bool]:
         return wrong, False
     matters = found[0] - {DENIED}
     agreeing = [i for i in left if matters <= _said(names[i])] if matters else left
-    if agreeing:
-        wrong = [i not in agreeing for i in range(len(names))]
-    first = names[agreeing[0] if agreeing else left[0]]
-    return wrong, not agreeing or adds_restriction(text, first) or is_vague(text, first)
+    if not agreeing:
+        return wrong, True
+    first = names[agreeing[0]]
+    unsure = adds_restriction(text, first) or is_vague(text, first)
+    return [i not in agreeing for i in range(len(names))], unsure
 
 
 def _said(name: str) -> set[object]:

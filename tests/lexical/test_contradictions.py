@@ -9,7 +9,6 @@ from spacy_termlink.lexical.contradictions import (
     read_claims,
 )
 from spacy_termlink.lexical.numbers import read_numbers
-from spacy_termlink.lexical.restrictions import RESTRICTIONS, adds_restriction
 from spacy_termlink.text import normalize
 
 
@@ -99,29 +98,6 @@ def test_numbers_with_what_they_count():
         "type": {"2"}, "factor": {"9"}, "nerve": {"3"}, "vitamin": {"b", "b12"}, "b": {"12"},
         "stage": {"2", "2b"},
     }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "mention, name, expected",
-    [
-        ("history of stroke", "family history of stroke", True),
-        ("stroke of the father", "family history of stroke", False),
-        ("septic shock", "postprocedural septic shock", True),
-        ("septic shock after surgery", "postprocedural septic shock", False),
-        ("cleft lip, inborn", "congenital cleft lip", False),
-        ("enlarged spleen", "enlarged liver and spleen", True),
-        ("hepatosplenomegaly", "enlarged liver and spleen", False),
-        ("enlarged liver and spleen", "enlarged liver and spleen", False),
-    ],
-)
-def test_restrictions(mention, name, expected):
-    assert adds_restriction(normalize(mention), normalize(name)) is expected
-
-
-def test_restrictions_are_made_by_small_letters_without_signs():
-    for found in RESTRICTIONS:
-        for word in (*found.words, *found.hints):
-            assert word.isalpha() and word.islower()
 
 
 @pytest.mark.parametrize(
